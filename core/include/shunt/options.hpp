@@ -1,0 +1,123 @@
+// What a producer is made from: the same things shunt.toml says, as values. Every default is the file's default.
+
+#pragma once
+
+#include <shunt/setting.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shunt {
+
+/// A strategy by the name users write, with its settings (without `use`).
+struct strategy_options {
+    std::string use;
+    setting_table settings;
+    source_position where;
+};
+
+/// What happens to a send when its policy finds no queue for it.
+enum class when_no_queue : std::uint8_t {
+    wait,  ///< try again when the route or the policy changes, until the deadline (default)
+    any,   ///< take any writable queue, by best-queue's rule
+    fail,  ///< end at once
+};
+
+/// What selectors take as the key.
+struct key_source {
+    enum class kind : std::uint8_t { order_key, keys, property };
+    kind what = kind::order_key;
+    std::string property;  ///< with kind::property: its name
+};
+
+/// A selector, a fault strategy and the rules around them, under one name.
+struct policy_options {
+    strategy_options selector{.use = "best-queue", .settings = {}, .where = {}};
+    strategy_options fault{.use = "latency-fault", .settings = {}, .where = {}};
+    std::vector<strategy_options> filters;
+    bool ordered = false;
+    key_source key_from;
+    shunt::when_no_queue when_no_queue = shunt::when_no_queue::wait;
+    source_position where;
+};
+
+/// Topics matching `topic` (`*` stands for any run of characters) use `policy`. The first binding that matches wins;
+/// a topic that none matches uses the policy "default".
+struct binding_options {
+    std::string topic;
+    std::string policy;
+    source_position where;
+};
+
+/// Facts about a broker that no route carries.
+struct broker_options {
+    std::string room;
+    std::uint32_t weight = 1;  ///< 0..1000000
+};
+
+struct plugin_file {
+    std::string file;    ///< relative: to the configuration file's folder
+    std::string sha256;  ///< lower-case hex, or empty: not pinned
+    source_position where;
+};
+
+struct plugin_options {
+    std::vector<std::string> path;             ///< folders, searched in order; empty: the bundled plugins' folder
+    std::map<std::string, plugin_file> load;   ///< by strategy name
+    std::size_t max_images = 64;               ///< loaded files kept in the process; more are refused
+};
+
+/// What a send does when the limits of messages or bytes in flight are met.
+enum class when_full : std::uint8_t {
+    wait,     ///< sync: the caller waits, until its deadline. async: as suspend (default)
+    refuse,   ///< not_sent at once
+    suspend,  ///< async: queued, started when there is room; the deadline runs
+};
+
+enum class wire_format : std::uint8_t { json, rocketmq };
+
+struct producer_options {
+    std::string group = "shunt";
+    std::vector<std::string> name_servers;      ///< "host:port", "[v6]:port"
+    bool embedded = false;                      ///< a cluster inside this process instead of name_servers
+    std::uint32_t embedded_brokers = 3;
+    std::uint32_t embedded_queues = 4;
+
+    std::chrono::milliseconds send_timeout{3000};  ///< the whole send: route look-up, waiting and retries included
+    std::uint32_t attempts = 3;                    ///< 1..16
+    std::chrono::milliseconds retry_backoff{10};   ///< before a broker this send already tried; doubles, full jitter
+    std::chrono::milliseconds retry_backoff_max{500};
+
+    std::size_t max_in_flight_messages = 65536;
+    std::size_t max_in_flight_bytes = 256 * 1024 * 1024;
+    shunt::when_full when_full = shunt::when_full::wait;
+
+    std::size_t max_body = 4 * 1024 * 1024;        ///< bytes
+    bool auto_create_topics = true;                ///< an unknown topic goes by the default topic's route
+    std::string default_topic = "TBW102";
+    std::uint32_t default_topic_queues = 4;
+    bool write_order_key = false;                  ///< the order key also as property __SHARDINGKEY
+
+    std::chrono::milliseconds route_refresh{30000};
+    std::chrono::milliseconds heartbeat{30000};
+    std::chrono::milliseconds connect_timeout{3000};
+    wire_format format = wire_format::json;
+    std::string client_id;                         ///< empty: made from address, pid and a random part
+
+    bool watch = false;                            ///< take over changes of the file while running
+
+    plugin_options plugins;
+    std::map<std::string, policy_options, std::less<>> policies;  ///< "default" is there if not given
+    std::vector<binding_options> bindings;
+    std::map<std::string, broker_options, std::less<>> brokers;
+
+    std::string log_level = "off";                 ///< off | error | warn | info | debug
+    std::string file;                              ///< where it was read from; empty: made in code
+};
+
+}  // namespace shunt

@@ -1,0 +1,61 @@
+// Settings as written against the parameters a strategy declares: every problem told, defaults filled in.
+
+#pragma once
+
+#include <shunt/setting.hpp>
+#include <strategy/strategy_class.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shunt::strategy {
+
+/// One thing that is wrong: where, what was found, what would be right.
+struct setting_problem {
+    source_position where;
+    std::string key;       ///< "latency_max[2]"
+    std::string found;     ///< "'three'"
+    std::string expected;  ///< "a duration from 0ms to 1h"
+    std::string hint;      ///< "did you mean 'latency_max'?"; may be empty
+};
+
+/// Settings that passed, as the border shows them. Owns everything the shunt_config points to.
+class checked_settings {
+public:
+    checked_settings();
+    ~checked_settings();
+    checked_settings(checked_settings&&) noexcept;
+    checked_settings& operator=(checked_settings&&) noexcept;
+
+    /// For create(); valid while this object lives.
+    [[nodiscard]] const shunt_config& config() const noexcept;
+
+    struct data;
+
+private:
+    friend checked_settings check_settings(const strategy_class&, const setting_table&, const source_position&,
+                                           std::vector<setting_problem>&);
+    std::unique_ptr<data> data_;
+};
+
+/// Checks `settings` against what `cls` declares: unknown names (with a suggestion), types, ranges, choices, counts,
+/// required ones (told at `where`). Problems are appended; with any, the result must not be used. Wrong types are never
+/// converted: "3" is not 3, 1 is not true, 3.0 is not 3 (but an integer may stand where a float is wanted).
+[[nodiscard]] checked_settings check_settings(const strategy_class& cls, const setting_table& settings,
+                                              const source_position& where, std::vector<setting_problem>& problems);
+
+/// "250ms", "3s", "5m", "2h", "10us", "7ns" to nanoseconds; a whole number and a unit, no sign, no blanks. False: not one.
+[[nodiscard]] bool parse_duration(std::string_view text, std::int64_t& ns) noexcept;
+/// "512B", "64KiB", "4MiB", "1GiB" to bytes. False: not one.
+[[nodiscard]] bool parse_size(std::string_view text, std::int64_t& bytes) noexcept;
+/// The shortest exact form: "250ms", "2h".
+[[nodiscard]] std::string format_duration(std::int64_t ns);
+[[nodiscard]] std::string format_size(std::int64_t bytes);
+
+/// The name in `known` that `word` most looks like (at most a third of it differs), or empty.
+[[nodiscard]] std::string closest(std::string_view word, const std::vector<std::string>& known);
+
+}  // namespace shunt::strategy
