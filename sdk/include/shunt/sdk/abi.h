@@ -64,17 +64,24 @@ typedef struct shunt_queue {
 
 #define SHUNT_BROKER_WRITABLE 1u /* has at least one queue in this view */
 
-/* `inflight` and `ewma_latency_ns` change while you look: read each once, atomically (relaxed). plugin.hpp does. */
+/* What is on its way to a broker. It changes while you look: read each member once, atomically (relaxed); plugin.hpp
+   does. One per broker and producer, shared by all views. */
+typedef struct shunt_load {
+    uint32_t inflight;       /* attempts decided for the broker and not ended; a failed one counts on for a while */
+    uint32_t reserved0;
+    int64_t ewma_latency_ns; /* moving average, from the write to the answer; 0: nothing measured */
+} shunt_load;
+
 typedef struct shunt_broker {
     shunt_str name;          /* unique in a view; the order of brokers is by name, bytes unsigned */
     shunt_str room;          /* empty: none is known */
     uint32_t id;             /* stable for the life of the process; the only thing about a broker to remember */
     uint32_t flags;          /* SHUNT_BROKER_* */
-    uint32_t inflight;       /* attempts of this producer decided for the broker and not ended */
     uint32_t weight;         /* 0..1000000, 1 unless configured */
-    int64_t ewma_latency_ns; /* moving average, from the write to the answer; 0: nothing measured */
     uint32_t first_queue;    /* the broker's queues stand together: queues[first_queue .. first_queue + n_queues) */
     uint32_t n_queues;
+    uint32_t reserved0;
+    const shunt_load *load;  /* never NULL */
 } shunt_broker;
 
 /* Bit i of a mask stands for queues[i]: mask[i / 64] >> (i % 64) & 1. Bits past n_queues are zero. */
@@ -332,8 +339,8 @@ typedef struct shunt_note {
 SHUNT_ABI_ASSERT(sizeof(shunt_str) == 16, "shunt_str");
 SHUNT_ABI_ASSERT(sizeof(shunt_queue) == 8, "shunt_queue");
 SHUNT_ABI_ASSERT(sizeof(shunt_broker) == 64, "shunt_broker");
-SHUNT_ABI_ASSERT(offsetof(shunt_broker, inflight) == 40, "shunt_broker.inflight");
-SHUNT_ABI_ASSERT(offsetof(shunt_broker, ewma_latency_ns) == 48, "shunt_broker.ewma_latency_ns");
+SHUNT_ABI_ASSERT(offsetof(shunt_broker, load) == 56, "shunt_broker.load");
+SHUNT_ABI_ASSERT(sizeof(shunt_load) == 16, "shunt_load");
 SHUNT_ABI_ASSERT(sizeof(shunt_view) == 96, "shunt_view");
 SHUNT_ABI_ASSERT(offsetof(shunt_view, queues) == 40, "shunt_view.queues");
 SHUNT_ABI_ASSERT(sizeof(shunt_msg) == 88, "shunt_msg");
