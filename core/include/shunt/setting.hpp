@@ -19,6 +19,12 @@ struct source_position {
     std::uint32_t column = 0;
 };
 
+/// A date or time, which TOML has and no setting of shunt takes: kept as text so that messages can show it.
+struct setting_date {
+    std::string text;
+    friend bool operator==(const setting_date&, const setting_date&) = default;
+};
+
 class setting;
 using setting_array = std::vector<setting>;
 using setting_table = std::map<std::string, setting, std::less<>>;
@@ -27,7 +33,7 @@ using setting_table = std::map<std::string, setting, std::less<>>;
 /// parameters say what they mean.
 class setting {
 public:
-    using value_type = std::variant<bool, std::int64_t, double, std::string, setting_array, setting_table>;
+    using value_type = std::variant<bool, std::int64_t, double, std::string, setting_array, setting_table, setting_date>;
 
     setting() : value_(setting_table{}) {}
     setting(bool v) : value_(v) {}
@@ -38,6 +44,7 @@ public:
     setting(std::string v) : value_(std::move(v)) {}
     setting(setting_array v) : value_(std::move(v)) {}
     setting(setting_table v) : value_(std::move(v)) {}
+    setting(setting_date v) : value_(std::move(v)) {}
 
     [[nodiscard]] const value_type& value() const noexcept { return value_; }
     template <typename T>
@@ -46,7 +53,8 @@ public:
         return std::get_if<T>(&value_);
     }
 
-    source_position where;
+    source_position where;      ///< of the value; of a table: its header or first key
+    source_position key_where;  ///< of the key in front of it; of an array's element: as `where`
 
     /// Equal values, wherever they were written.
     friend bool operator==(const setting& a, const setting& b) { return a.value_ == b.value_; }
