@@ -5,6 +5,7 @@
 #include <shunt/setting.hpp>
 #include <strategy/strategy_class.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -55,7 +56,19 @@ private:
 [[nodiscard]] std::string format_duration(std::int64_t ns);
 [[nodiscard]] std::string format_size(std::int64_t bytes);
 
+/// What `p` takes, for people: "a duration from 0ms to 1h", "'java' or 'murmur2'", "an array of at least 2 whole numbers".
+[[nodiscard]] std::string describe(const parameter& p);
+/// What is wrong with the declaration itself, its default included, and what would be right; empty: nothing.
+[[nodiscard]] std::string wrong_with(const parameter& p);
+/// One value as TOML writes it: a boolean, a number, a string of one line, an array of these. False: not one.
+[[nodiscard]] bool parse_value(std::string_view text, setting& out);
+
 /// The name in `known` that `word` most looks like (at most a third of it differs), or empty.
 [[nodiscard]] std::string closest(std::string_view word, const std::vector<std::string>& known);
+
+/// `text` for a message: in quotes, control characters and what is not UTF-8 as \xNN, cut when very long.
+[[nodiscard]] std::string quoted(std::string_view text, char quote = '"');
+/// Bytes of the first character of `s`; 0: `s` does not begin with UTF-8.
+[[nodiscard]] std::size_t utf8_length(std::string_view s) noexcept;
 
 }  // namespace shunt::strategy
