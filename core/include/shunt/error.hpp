@@ -55,7 +55,6 @@ enum class errc : int {
     response_timeout,         ///< unknown
     bad_response,             ///< unknown: the answer could not be understood
     cancelled,                ///< close() met its deadline: not_sent or unknown, see the receipt
-    written_oneway,           ///< unknown: a one-way message was handed to the socket
     broker_error = 200,       ///< rejected: see the receipt for code and text
 };
 

@@ -1,0 +1,104 @@
+#include <strategy/view.hpp>
+
+#include <strategy/host.hpp>
+
+#include <algorithm>
+
+namespace shunt::strategy {
+
+broker_entry& broker_book::entry(std::string_view name)
+{
+    if (const auto it = by_name_.find(name); it != by_name_.end())
+        return *it->second;
+    auto made = std::make_unique<broker_entry>();
+    made->id = static_cast<std::uint32_t>(by_id_.size());
+    made->name = name;
+    by_id_.push_back(made.get());
+    return *by_name_.emplace(made->name, std::move(made)).first->second;
+}
+
+broker_entry* broker_book::find(std::uint32_t id) noexcept { return id < by_id_.size() ? by_id_[id] : nullptr; }
+
+std::optional<std::uint32_t> route_view::find_queue(std::string_view broker, std::int32_t queue_id) const noexcept
+{
+    if (queue_id < 0)
+        return std::nullopt;
+    for (std::size_t b = 0; b < brokers.size(); ++b) {
+        if (entries[b]->name != broker)
+            continue;
+        for (std::uint32_t q = brokers[b].first_queue; q < brokers[b].first_queue + brokers[b].n_queues; ++q) {
+            if (queues[q].queue_id == static_cast<std::uint32_t>(queue_id))
+                return q;
+        }
+    }
+    return std::nullopt;
+}
+
+std::string room_of(std::string_view broker, const facts_table& facts)
+{
+    if (const auto it = facts.find(broker); it != facts.end() && !it->second.room.empty())
+        return it->second.room;
+    const auto at = broker.find('@');
+    return at == std::string_view::npos ? std::string{} : std::string(broker.substr(0, at));
+}
+
+std::shared_ptr<const route_view> build_view(const route::topic_route& r, const facts_table& facts, broker_book& book,
+                                             std::uint64_t route_gen, std::span<const std::string> put_aside)
+{
+    const auto aside = [&](const std::string& name) {
+        return std::find(put_aside.begin(), put_aside.end(), name) != put_aside.end();
+    };
+    const bool heed_aside = std::any_of(r.publish.begin(), r.publish.end(),
+                                        [&](const route::queue& q) { return !aside(r.brokers[q.broker].name); });
+
+    auto view = std::make_shared<route_view>();
+    view->topic = r.topic;
+    view->ordered = r.ordered;
+    view->route_gen = route_gen;
+    view->rooms.reserve(r.brokers.size());  // views point into the strings
+
+    auto next = r.publish.begin();
+    for (std::size_t b = 0; b < r.brokers.size(); ++b) {
+        const route::broker& from = r.brokers[b];
+        const auto first = next;
+        while (next != r.publish.end() && next->broker == b)
+            ++next;
+        const std::string* master = from.master();
+        if (master == nullptr)
+            continue;
+        broker_entry& entry = book.entry(from.name);
+        const auto index = static_cast<std::uint32_t>(view->brokers.size());
+        shunt_broker out{};
+        out.id = entry.id;
+        out.name = to_str(entry.name);
+        out.room = to_str(view->rooms.emplace_back(room_of(from.name, facts)));
+        const auto fact = facts.find(from.name);
+        out.weight = fact == facts.end() ? 1 : fact->second.weight;
+        out.first_queue = static_cast<std::uint32_t>(view->queues.size());
+        out.load = &entry.load;
+        if (!heed_aside || !aside(from.name)) {
+            for (auto q = first; q != next && view->queues.size() < SHUNT_MAX_QUEUES; ++q)
+                view->queues.push_back({index, static_cast<std::uint32_t>(q->queue_id)});
+        }
+        out.n_queues = static_cast<std::uint32_t>(view->queues.size()) - out.first_queue;
+        out.flags = out.n_queues != 0 ? SHUNT_BROKER_WRITABLE : 0;
+        view->brokers.push_back(out);
+        view->entries.push_back(&entry);
+        view->addresses.push_back(*master);
+    }
+    return view;
+}
+
+void expand_mask(const route_view& route, std::span<const std::uint64_t> by_broker, std::vector<std::uint64_t>& by_queue)
+{
+    by_queue.assign(words_for(route.queues.size()), 0);
+    for (std::size_t b = 0; b < route.brokers.size(); ++b) {
+        if ((by_broker[b / 64] >> (b % 64) & 1) == 0)
+            continue;
+        const shunt_broker& broker = route.brokers[b];
+        for (std::uint32_t q = broker.first_queue; q < broker.first_queue + broker.n_queues; ++q)
+            by_queue[q / 64] |= std::uint64_t{1} << (q % 64);
+    }
+}
+
+}  // namespace shunt::strategy
