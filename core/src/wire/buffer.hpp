@@ -7,12 +7,24 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace shunt::wire {
 
 class buffer {
 public:
     buffer() = default;
+    buffer(buffer&& other) noexcept
+        : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0))
+    {
+    }
+    buffer& operator=(buffer&& other) noexcept
+    {
+        data_ = std::move(other.data_);
+        size_ = std::exchange(other.size_, 0);
+        capacity_ = std::exchange(other.capacity_, 0);
+        return *this;
+    }
 
     [[nodiscard]] const char* data() const noexcept { return data_.get(); }
     [[nodiscard]] char* data() noexcept { return data_.get(); }

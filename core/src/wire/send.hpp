@@ -6,6 +6,7 @@
 #include <wire/command.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace shunt::wire {
@@ -27,6 +28,7 @@ struct send_head {
     std::string_view broker;      ///< broker name: proxies route by it
     bool batch = false;
     bool unit_mode = false;
+    std::span<const field> extra{};  ///< further extFields (credentials, namespace), written last; not read back
 };
 
 /// Appends frame length, header and room for a body: everything but the body itself, which must follow with exactly
@@ -48,8 +50,8 @@ struct send_answer {
 /// Reads the fields of codes 0, 10, 11, 12. False: msgId, queueId or queueOffset is missing or not a number.
 [[nodiscard]] bool read_send_answer(const command& answer, send_answer& out) noexcept;
 
-/// Server side (embedded cluster, tests): reads long or one-letter names. False: a required field is missing or bad;
-/// `what` names it.
+/// Server side (embedded cluster, tests): reads long or one-letter names, by the request's code. False: a field is bad,
+/// or one is missing that brokers insist on (topic, queue id, sysFlag, born time, flag); `what` names it as on the wire.
 [[nodiscard]] bool read_send_head(const command& request, send_head& out, std::string_view& what) noexcept;
 
 }  // namespace shunt::wire
