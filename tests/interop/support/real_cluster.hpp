@@ -1,0 +1,110 @@
+// A real RocketMQ on loopback: one name server and several masters, started from Maven's jars, ended with the test.
+//
+// Everything lies in a folder of its own below the build tree, which goes away with the object (SHUNT_KEEP=1 keeps it and
+// says where it is). Functions throw std::runtime_error with what failed and the end of the log it failed in. One thread
+// at a time may use an object.
+
+#pragma once
+
+#include <interop/support/admin_client.hpp>
+#include <interop/support/child.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace shunt::interop {
+
+struct real_cluster_options {
+    std::string broker_version = "5.3.2";  ///< a folder maven/broker-VERSION
+    std::size_t brokers = 2;
+    bool auto_create_topics = false;
+    std::string broker_conf = {};                    ///< more lines of broker.conf, for each broker
+    std::string name_server_conf = {};
+    std::vector<std::string> broker_java = {};       ///< more words for the broker's JVM: "-Dtls.server.mode=enforcing"
+};
+
+class real_cluster {
+public:
+    /// Starts everything and returns when all masters are registered and answer.
+    explicit real_cluster(real_cluster_options options = {});
+    real_cluster(real_cluster&&) = delete;
+    ~real_cluster();
+
+    [[nodiscard]] const std::string& name_server() const noexcept { return name_server_; }  ///< "127.0.0.1:PORT"
+    [[nodiscard]] std::size_t brokers() const noexcept { return nodes_.size(); }
+    /// "broker-a", "broker-b", ..., as in the embedded cluster.
+    [[nodiscard]] const std::string& broker_name(std::size_t i) const { return nodes_.at(i)->name; }
+    [[nodiscard]] const std::string& broker_address(std::size_t i) const { return nodes_.at(i)->address; }
+    [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+
+    [[nodiscard]] admin_client& ask_name_server() { return *name_server_client_; }
+    [[nodiscard]] admin_client& ask_broker(std::size_t i) { return nodes_.at(i)->client; }
+
+    /// Creates the topic on every master and returns when the route shows all of them.
+    void create_topic(const std::string& topic, const topic_settings& settings = {});
+    void create_topic_on(std::size_t i, const std::string& topic, const topic_settings& settings = {});
+    /// Changes settings of one running broker, or of all: lines of "key=value".
+    void configure(std::size_t i, const std::string& lines) { ask_broker(i).configure(lines); }
+    void configure_all(const std::string& lines);
+
+    void kill_broker(std::size_t i);      ///< kill -9; back when the process is gone. The route may still show it
+    void restart_broker(std::size_t i);   ///< after kill_broker: same ports, same store; back when its topics are in the route
+    void stop_broker(std::size_t i);      ///< hangs: accepts connections, answers nothing
+    void continue_broker(std::size_t i);  ///< well again
+
+    /// All that lies in a topic on the masters that run, by broker, queue and offset.
+    [[nodiscard]] std::vector<stored> messages(const std::string& topic);
+    /// The same as Java's own consumer sees it: java/Reader.java, one JSON object a line.
+    [[nodiscard]] std::vector<std::string> java_reader(const std::string& topic);
+
+    /// Asks until `true` comes, at most `limit` long. False: it did not. Ends early, throwing, when a broker dies.
+    [[nodiscard]] bool eventually(const std::function<bool()>& ask, std::chrono::milliseconds limit = std::chrono::seconds(120));
+
+private:
+    struct node {
+        std::string name;
+        std::string address;
+        std::filesystem::path folder;
+        admin_client client;
+        std::unique_ptr<child> process;
+        std::set<std::string> topics;
+    };
+
+    void start_name_server(int port);
+    void start_broker(node& n);
+    void wait_until_registered(const std::vector<node*>& expected);
+    [[nodiscard]] bool route_shows(const std::string& topic, const std::string& broker);
+    [[noreturn]] void give_up(const std::string& what);
+
+    real_cluster_options options_;
+    std::filesystem::path folder_;
+    std::string name_server_;
+    std::unique_ptr<admin_client> name_server_client_;
+    std::unique_ptr<child> name_server_process_;
+    std::vector<std::unique_ptr<node>> nodes_;
+};
+
+struct java_run {
+    int status = 0;
+    std::vector<std::string> out;  ///< lines of standard output
+    std::string err;
+};
+
+/// Runs a Java program of tests/interop/java against the official client 5.3.2: `name` is its class. Compiled once, into the
+/// cache, for each content of its source. `scratch` takes its output.
+[[nodiscard]] java_run run_java(const std::string& name, const std::vector<std::string>& arguments,
+                                const std::filesystem::path& scratch, std::chrono::milliseconds limit = std::chrono::minutes(2));
+
+/// The folder of a set of jars ("broker-5.3.2", "namesrv-5.1.4"), fetched if need be.
+[[nodiscard]] std::filesystem::path jars(const std::string& set);
+
+/// A new folder below the build tree.
+[[nodiscard]] std::filesystem::path make_scratch(const std::string& prefix);
+
+}  // namespace shunt::interop
