@@ -38,47 +38,53 @@ std::string wrong_number(std::string_view what, std::string_view found, std::str
                          : fmt::format("{} is '{}'; it must be {}", what, found, right);
 }
 
-parsed_fault name_server_change(std::string_view word, std::string_view rest)
+/// Sets `out`; returns what is wrong.
+std::string name_server_change(std::string_view word, std::string_view rest, change& out)
 {
     if (!rest.empty() && (word == "hang" || word == "refuse" || word == "forget" || word == "ok"))
         return too_much(word, rest);
     if (word == "hang")
-        return fault_command{"", set_behaviour{.what = behaviour::hang, .stored = false, .code = 0, .text = {}}};
-    if (word == "refuse")
-        return fault_command{"", set_refuse{}};
-    if (word == "forget")
-        return fault_command{"", set_forget{}};
-    if (word == "ok")
-        return fault_command{"", set_ok{}};
-    return fmt::format("'{}' is not a command for the name server; there are {}", word, name_server_commands);
+        out = set_behaviour{.what = behaviour::hang, .stored = false, .code = 0, .text = {}};
+    else if (word == "refuse")
+        out = set_refuse{};
+    else if (word == "forget")
+        out = set_forget{};
+    else if (word == "ok")
+        out = set_ok{};
+    else
+        return fmt::format("'{}' is not a command for the name server; there are {}", word, name_server_commands);
+    return {};
 }
 
-parsed_fault with_stored(behaviour what, std::string_view word, std::string_view rest)
+std::string with_stored(behaviour what, std::string_view word, std::string_view rest, change& out)
 {
     if (!rest.empty() && rest != "stored")
         return fmt::format("'{}' after {}; only 'stored' may follow it", rest, word);
-    return fault_command{"", set_behaviour{.what = what, .stored = !rest.empty(), .code = 0, .text = {}}};
+    out = set_behaviour{.what = what, .stored = !rest.empty(), .code = 0, .text = {}};
+    return {};
 }
 
-parsed_fault broker_change(std::string_view word, std::string_view rest)
+std::string broker_change(std::string_view word, std::string_view rest, change& out)
 {
     if (word == "latency") {
         set_latency latency;
         if (!parse_duration(rest, latency.value))
             return wrong_number("latency", rest, "a duration such as 800ms or 2s");
-        return fault_command{"", latency};
+        out = latency;
+        return {};
     }
     if (word == "code") {
         const std::string_view number = next_word(rest);
         set_behaviour code{.what = behaviour::code, .stored = false, .code = 0, .text = std::string(trimmed(rest))};
         if (!whole_number(number, 0, 32767, code.code))
             return wrong_number("code", number, "a response code from 0 to 32767");
-        return fault_command{"", code};
+        out = code;
+        return {};
     }
     if (word == "hang")
-        return with_stored(behaviour::hang, word, rest);
+        return with_stored(behaviour::hang, word, rest, out);
     if (word == "drop")
-        return with_stored(behaviour::drop, word, rest);
+        return with_stored(behaviour::drop, word, rest, out);
     if (word == "perm") {
         const std::string_view number = next_word(rest);
         const std::string_view topic = next_word(rest);
@@ -87,7 +93,8 @@ parsed_fault broker_change(std::string_view word, std::string_view rest)
             return wrong_number("perm", number, "a number from 0 to 7 (4 read, 2 write)");
         if (!rest.empty())
             return too_much("perm N TOPIC", rest);
-        return fault_command{"", perm};
+        out = perm;
+        return {};
     }
     if (word == "queues") {
         const std::string_view number = next_word(rest);
@@ -96,22 +103,25 @@ parsed_fault broker_change(std::string_view word, std::string_view rest)
         if (!whole_number(number, 0, 65535, queues.queues))
             return wrong_number("queues", number, "a number from 0 to 65535");
         if (topic.empty())
-            return std::string("queues N without a topic; it must be queues N TOPIC");
+            return "queues N without a topic; it must be queues N TOPIC";
         if (!rest.empty())
             return too_much("queues N TOPIC", rest);
-        return fault_command{"", queues};
+        out = queues;
+        return {};
     }
     if (word == "move") {
         std::int32_t port = 0;
         if (!whole_number(rest, 0, 65535, port))
             return wrong_number("move", rest, "a port from 0 to 65535 (0: a free one)");
-        return fault_command{"", set_move{static_cast<std::uint16_t>(port)}};
+        out = set_move{static_cast<std::uint16_t>(port)};
+        return {};
     }
 
-    const auto alone = [&](change what) -> parsed_fault {
+    const auto alone = [&](const change& what) {
         if (!rest.empty())
             return too_much(word, rest);
-        return fault_command{"", std::move(what)};
+        out = what;
+        return std::string{};
     };
     const auto behave = [&](behaviour what) {
         return alone(set_behaviour{.what = what, .stored = false, .code = 0, .text = {}});
@@ -180,20 +190,18 @@ bool parse_duration(std::string_view text, std::chrono::microseconds& out) noexc
     return true;
 }
 
-parsed_fault parse_fault(std::string_view line)
+std::string parse_fault(std::string_view line, fault_command& out)
 {
     std::string_view rest = trimmed(line);
     const std::string_view subject = next_word(rest);
     const std::string_view word = next_word(rest);
     if (subject.empty())
-        return std::string("an empty command; it must be BROKER COMMAND, for example: broker-b latency 800ms");
+        return "an empty command; it must be BROKER COMMAND, for example: broker-b latency 800ms";
     const bool to_name_server = subject == name_server_subject;
     if (word.empty())
         return fmt::format("nothing follows '{}'; there are {}", subject, to_name_server ? name_server_commands : broker_commands);
-    parsed_fault parsed = to_name_server ? name_server_change(word, rest) : broker_change(word, rest);
-    if (auto* command = std::get_if<fault_command>(&parsed))
-        command->subject = subject;
-    return parsed;
+    out.subject = subject;
+    return to_name_server ? name_server_change(word, rest, out.what) : broker_change(word, rest, out.what);
 }
 
 }  // namespace shunt::cluster

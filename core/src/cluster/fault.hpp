@@ -49,11 +49,9 @@ struct fault_command {
     change what;
 };
 
-/// Either a command or an error that says what was found and what would be right.
-using parsed_fault = std::variant<fault_command, std::string>;
-
-/// Whether a broker of that name exists is not looked at.
-[[nodiscard]] parsed_fault parse_fault(std::string_view line);
+/// Reads a command. Empty: `out` is filled. Otherwise what was found and what would be right. Whether a broker of that
+/// name exists is not looked at.
+[[nodiscard]] std::string parse_fault(std::string_view line, fault_command& out);
 
 /// "250us", "800ms", "2s", "1m", "1h", with or without a decimal fraction. False: not a duration.
 [[nodiscard]] bool parse_duration(std::string_view text, std::chrono::microseconds& out) noexcept;
