@@ -9,6 +9,7 @@
 #include <shunt/sdk/abi.h>
 #include <route/route.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <map>

@@ -1,0 +1,3 @@
+// The one place where Asio itself is compiled.
+
+#include <boost/asio/impl/src.hpp>
