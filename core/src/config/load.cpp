@@ -1,0 +1,460 @@
+#include <config/load.hpp>
+
+#include <config/names.hpp>
+#include <config/tables.hpp>
+#include <config/text_scan.hpp>
+#include <config/toml_text.hpp>
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <set>
+#include <system_error>
+#include <utility>
+
+namespace shunt::config {
+
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr std::int64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
+constexpr std::string_view servers_expected = "an array of name servers: [\"HOST:PORT\", ...]";
+
+// Every key of [producer] but name_servers, with its rule: f(key, rule, member).
+template <typename F>
+void each_producer_key(F f)
+{
+    using o = producer_options;
+    f("group", group_rule(), &o::group);
+    f("embedded", flag{}, &o::embedded);
+    f("embedded_brokers", whole_number{1, 26}, &o::embedded_brokers);  // broker-a to broker-z
+    f("embedded_queues", whole_number{1, 65535}, &o::embedded_queues);
+    f("send_timeout", duration{milliseconds(1), hours(24)}, &o::send_timeout);
+    f("attempts", whole_number{1, 16}, &o::attempts);
+    f("retry_backoff", duration{milliseconds(0), hours(1)}, &o::retry_backoff);
+    f("retry_backoff_max", duration{milliseconds(0), hours(1)}, &o::retry_backoff_max);
+    f("max_in_flight_messages", whole_number{1, 16'777'216}, &o::max_in_flight_messages);
+    f("max_in_flight_bytes", byte_size{1, 1024 * GiB}, &o::max_in_flight_bytes);
+    f("when_full", enumerated<when_full>{{{"wait", "refuse", "suspend"}}}, &o::when_full);
+    f("max_body", byte_size{1, 15 * MiB}, &o::max_body);  // a frame holds 16 MiB, the header included
+    f("auto_create_topics", flag{}, &o::auto_create_topics);
+    f("default_topic", topic_rule(), &o::default_topic);
+    f("default_topic_queues", whole_number{1, 65535}, &o::default_topic_queues);
+    f("write_order_key", flag{}, &o::write_order_key);
+    f("route_refresh", duration{milliseconds(10), hours(24)}, &o::route_refresh);
+    f("heartbeat", duration{milliseconds(10), minutes(2)}, &o::heartbeat);  // brokers forget a client after 120 s
+    f("connect_timeout", duration{milliseconds(1), hours(1)}, &o::connect_timeout);
+    f("format", enumerated<wire_format>{{{"json", "rocketmq"}}}, &o::format);
+    f("client_id", client_id_rule(), &o::client_id);
+    f("watch", flag{}, &o::watch);
+}
+
+const choice& log_level_rule()
+{
+    static const choice rule{{"off", "error", "warn", "info", "debug"}};
+    return rule;
+}
+
+const whole_number weight_rule{0, 1'000'000};
+
+// What is known of keys while the whole is judged: where they stand, and which were refused already and say nothing.
+struct key_book {
+    std::map<std::string, source_position, std::less<>> places;
+    std::set<std::string, std::less<>> wrong;
+
+    [[nodiscard]] bool all_right(std::initializer_list<std::string_view> keys) const
+    {
+        return std::none_of(keys.begin(), keys.end(), [&](std::string_view k) { return wrong.count(k) != 0; });
+    }
+    [[nodiscard]] bool has(std::string_view key) const { return places.count(key) != 0; }
+    [[nodiscard]] source_position place(std::string_view key, const source_position& otherwise = {}) const
+    {
+        const auto found = places.find(key);
+        return found != places.end() ? found->second : otherwise;
+    }
+};
+
+// ---- what must fit together, in files and in options made in code ----
+
+void check_backoff(const producer_options& o, const key_book& book, std::vector<problem>& problems)
+{
+    if (!book.all_right({"producer.retry_backoff", "producer.retry_backoff_max"}) || o.retry_backoff <= o.retry_backoff_max)
+        return;
+    const duration rule{milliseconds(0), o.retry_backoff_max};
+    add_problem(problems, book.place("producer.retry_backoff", book.place("producer.retry_backoff_max")),
+                "producer.retry_backoff", shown_toml(rule.show(o.retry_backoff)),
+                fmt::format("at most retry_backoff_max, which is {}", shown_toml(rule.show(o.retry_backoff_max))));
+}
+
+void check_where_to_send(const producer_options& o, const key_book& book, std::vector<problem>& problems)
+{
+    if (!book.all_right({"producer.name_servers", "producer.embedded", "producer"}))
+        return;
+    if (o.name_servers.empty() && !o.embedded)
+        add_problem(problems, book.place("producer"), "producer.name_servers", "not set", std::string(servers_expected),
+                    "or embedded = true, for a cluster inside this process");
+    if (!o.name_servers.empty() && o.embedded) {
+        const source_position servers = book.place("producer.name_servers");
+        add_problem(problems, book.place("producer.embedded"), "producer.embedded", "true",
+                    "false, or name_servers left out",
+                    servers.line != 0 ? fmt::format("name_servers stands in line {}", servers.line) : "");
+    }
+}
+
+std::vector<std::string> policy_names(const producer_options& o)
+{
+    std::vector<std::string> names;
+    for (const auto& [name, policy] : o.policies)
+        names.push_back(name);
+    if (o.policies.find("default") == o.policies.end())
+        names.emplace_back("default");
+    return names;
+}
+
+void check_bindings(const producer_options& o, const key_book& book, std::vector<problem>& problems)
+{
+    const std::vector<std::string> names = policy_names(o);
+    std::map<std::string, std::size_t, std::less<>> seen;
+    for (std::size_t i = 0; i < o.bindings.size(); ++i) {
+        const binding_options& binding = o.bindings[i];
+        const std::string key = fmt::format("bindings[{}]", i);
+        if (book.all_right({key + ".topic"})) {
+            const auto [first, is_new] = seen.emplace(binding.topic, i);
+            if (!is_new) {
+                const source_position there = o.bindings[first->second].where;
+                add_problem(problems, book.place(key + ".topic", binding.where), key + ".topic", in_marks(binding.topic),
+                            "a pattern that no binding before it has",
+                            there.line != 0 ? fmt::format("line {} has it", there.line)
+                                            : fmt::format("bindings[{}] has it", first->second));
+            }
+        }
+        if (book.all_right({"policies", key + ".policy"}) && !book.wrong.count("policies." + binding.policy) &&
+            std::find(names.begin(), names.end(), binding.policy) == names.end())
+            add_problem(problems, book.place(key + ".policy", binding.where), key + ".policy", in_marks(binding.policy),
+                        "the name of a policy", suggestion(binding.policy, names));
+    }
+}
+
+void check_together(const producer_options& o, const key_book& book, std::vector<problem>& problems)
+{
+    check_where_to_send(o, book, problems);
+    check_backoff(o, book, problems);
+    check_bindings(o, book, problems);
+}
+
+// ---- reading a file ----
+
+class loader {
+public:
+    loader(const setting& root, std::string folder, loaded& out, std::vector<problem>& problems)
+        : root_(root, "", problems, &out.origins), where_(root.where), folder_(std::move(folder)), out_(out),
+          problems_(problems)
+    {
+    }
+
+    void run()
+    {
+        read_producer();
+        read_log();
+        read_plugins();
+        read_policies();
+        read_bindings();
+        read_brokers();
+        root_.finish();
+        check_together(out_.options, book_, problems_);
+    }
+
+private:
+    // A table of the root that may be missing: then an empty one, so that its defaults are noted.
+    table_reader table(std::string_view key)
+    {
+        const setting* found = root_.find(key);
+        if (found == nullptr) {
+            book_.places[std::string(key)] = where_;
+            return {none_, std::string(key), problems_, &out_.origins};
+        }
+        book_.places[std::string(key)] = found->where;
+        table_reader reader(*found, std::string(key), problems_, &out_.origins);
+        if (!reader.present())
+            book_.wrong.emplace(key);
+        return reader;
+    }
+
+    void read_producer()
+    {
+        table_reader producer = table("producer");
+        read_name_servers(producer);
+        each_producer_key([&](std::string_view key, const auto& rule, auto member) {
+            const std::string path = producer.path_of(key);
+            if (const setting* found = producer.find(key))
+                book_.places[path] = found->where;
+            if (producer.read(key, rule, out_.options.*member) == presence::wrong)
+                book_.wrong.insert(path);
+        });
+        producer.finish();
+    }
+
+    void read_name_servers(table_reader& producer)
+    {
+        const setting* value = producer.find("name_servers");
+        if (value == nullptr)
+            return producer.note("name_servers", "[]", nullptr);
+        const std::string path = producer.path_of("name_servers");
+        book_.places[path] = value->where;
+        const std::size_t before = problems_.size();
+        if (const setting_array* list = value->as<setting_array>()) {
+            for (std::size_t i = 0; i < list->size(); ++i)
+                read_server((*list)[i], fmt::format("{}[{}]", path, i));
+            if (list->empty())
+                add_problem(problems_, value->where, path, "an empty array", std::string(servers_expected));
+        } else if (const std::string* text = value->as<std::string>()) {
+            read_server_string(*text, value->where, path);
+        } else {
+            add_problem(problems_, value->where, path, shown(*value), std::string(servers_expected));
+        }
+        if (problems_.size() != before) {
+            book_.wrong.insert(path);
+            return;
+        }
+        setting_array shown_list(out_.options.name_servers.begin(), out_.options.name_servers.end());
+        producer.note("name_servers", to_toml(setting(std::move(shown_list))), value);
+    }
+
+    // "h1:9876;h2:9876", as other clients of RocketMQ take it.
+    void read_server_string(std::string_view text, const source_position& where, const std::string& path)
+    {
+        for (;;) {
+            const std::size_t end = text.find(';');
+            setting one{std::string(text.substr(0, end))};
+            one.where = where;
+            read_server(one, path);
+            if (end == text.npos)
+                return;
+            text.remove_prefix(end + 1);
+        }
+    }
+
+    void read_server(const setting& value, const std::string& path)
+    {
+        const auto address = read(value, path, address_rule(), problems_);
+        if (!address)
+            return;
+        auto& servers = out_.options.name_servers;
+        if (std::find(servers.begin(), servers.end(), *address) != servers.end())
+            add_problem(problems_, value.where, path, shown(value), "a name server not named before");
+        servers.push_back(*address);
+    }
+
+    void read_log()
+    {
+        table_reader log = table("log");
+        (void)log.read("level", log_level_rule(), out_.options.log_level);
+        log.finish();
+    }
+
+    void read_plugins()
+    {
+        const setting* found = root_.find("plugins");
+        out_.options.plugins = plugins_from(found != nullptr ? *found : none_, folder_, problems_, &out_.origins);
+    }
+
+    void read_policies()
+    {
+        table_reader policies = table("policies");
+        const policy_rules rules;
+        if (policies.entries().find("default") == policies.entries().end())
+            out_.options.policies["default"] = policy_from(none_, "policies.default", rules, problems_, &out_.origins);
+        for (const auto& [name, value] : policies.entries()) {
+            const std::string path = policies.path_of(name);
+            if (!is_policy_name(name)) {
+                add_problem(problems_, value.key_where, path, in_marks(name), policy_name_rule().expected());
+                continue;
+            }
+            if (value.as<setting_table>() == nullptr)
+                book_.wrong.insert(path);
+            out_.options.policies[name] = policy_from(value, path, rules, problems_, &out_.origins);
+        }
+    }
+
+    void read_bindings()
+    {
+        const setting_array* list = root_.find_array("bindings", "an array of tables: [[bindings]]");
+        if (list == nullptr)
+            return;
+        for (std::size_t i = 0; i < list->size(); ++i) {
+            const setting& entry = (*list)[i];
+            table_reader reader(entry, fmt::format("bindings[{}]", i), problems_, &out_.origins);
+            binding_options binding;
+            binding.where = entry.where;
+            read_required(reader, "topic", topic_pattern_rule(), binding.topic);
+            read_required(reader, "policy", policy_name_rule(), binding.policy);
+            reader.finish();
+            out_.options.bindings.push_back(std::move(binding));
+        }
+    }
+
+    void read_brokers()
+    {
+        const setting_array* list = root_.find_array("brokers", "an array of tables: [[brokers]]");
+        if (list == nullptr)
+            return;
+        std::map<std::string, std::uint32_t, std::less<>> lines;
+        for (std::size_t i = 0; i < list->size(); ++i) {
+            const setting& entry = (*list)[i];
+            table_reader reader(entry, fmt::format("brokers[{}]", i), problems_, &out_.origins);
+            std::string name;
+            broker_options broker;
+            const bool named = read_required(reader, "name", broker_name_rule(), name);
+            (void)reader.read("room", room_rule(), broker.room);
+            (void)reader.read("weight", weight_rule, broker.weight);
+            reader.finish();
+            if (!named)
+                continue;
+            const auto [first, is_new] = lines.emplace(name, entry.where.line);
+            if (is_new)
+                out_.options.brokers.emplace(name, std::move(broker));
+            else
+                add_problem(problems_, book_.place(reader.path_of("name")), reader.path_of("name"), in_marks(name),
+                            "a broker not named before", fmt::format("line {} has it", first->second));
+        }
+    }
+
+    bool read_required(table_reader& reader, std::string_view key, const plain_text& rule, std::string& out)
+    {
+        const std::string path = reader.path_of(key);
+        const setting* found = reader.require(key, rule.expected());
+        if (found != nullptr) {
+            book_.places[path] = found->where;
+            if (auto value = read(*found, path, rule, problems_)) {
+                out = *std::move(value);
+                reader.note(key, rule.show(out), found);
+                return true;
+            }
+        }
+        book_.wrong.insert(path);
+        return false;
+    }
+
+    table_reader root_;
+    source_position where_;
+    std::string folder_;
+    loaded& out_;
+    std::vector<problem>& problems_;
+    key_book book_;
+    const setting none_;  // an empty table
+};
+
+loaded load(std::string_view text, const std::string& file, const std::string& folder, std::vector<problem>& problems)
+{
+    loaded out;
+    out.options.file = file;
+    std::vector<problem> found;
+    const setting root = parse_toml(text, file, found);
+    if (found.empty() && root.as<setting_table>()->empty()) {
+        const bool blank = without_byte_order_mark(text).find_first_not_of(" \t\r\n") == text.npos;
+        add_problem(found, root.where, "", blank ? "an empty file" : "nothing but comments",
+                    "a [producer] table with name_servers, or with embedded = true");
+    } else if (found.empty()) {
+        loader(root, folder, out, found).run();
+        sort_by_place(found);
+    }
+    problems.insert(problems.end(), found.begin(), found.end());
+    return out;
+}
+
+std::string system_words(int error)
+{
+    return std::error_code(error, std::generic_category()).message();
+}
+
+// At most one byte more than a configuration may have.
+bool read_whole(const std::string& path, std::string& out, int& error)
+{
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
+    if (file == nullptr) {
+        error = errno;
+        return false;
+    }
+    out.resize(max_file_bytes + 1);
+    errno = 0;
+    out.resize(std::fread(out.data(), 1, out.size(), file.get()));
+    error = errno;
+    return std::ferror(file.get()) == 0;
+}
+
+}  // namespace
+
+loaded load_text(std::string_view text, const std::string& file, std::vector<problem>& problems)
+{
+    return load(text, file, std::filesystem::path(file).parent_path().string(), problems);
+}
+
+loaded load_file(const std::string& path, std::vector<problem>& problems)
+{
+    loaded none;
+    none.options.file = path;
+    const source_position where{printable(path), 0, 0};
+    if (!is_path(path)) {
+        add_problem(problems, where, "", path.empty() ? "an empty path" : fmt::format("a path of {} bytes", path.size()),
+                    path_rule().expected());
+        return none;
+    }
+    std::string text;
+    int error = 0;
+    if (!read_whole(path, text, error)) {
+        add_problem(problems, where, "", error == EISDIR ? "a folder" : fmt::format("cannot be read: {}", system_words(error)),
+                    "a file that can be read");
+        return none;
+    }
+    if (text.size() > max_file_bytes) {
+        add_problem(problems, where, "", fmt::format("more than {} bytes", max_file_bytes),
+                    fmt::format("a configuration of at most {} bytes", max_file_bytes));
+        return none;
+    }
+    std::error_code ignored;
+    return load(text, path, std::filesystem::absolute(path, ignored).parent_path().string(), problems);
+}
+
+std::vector<problem> check_options(const producer_options& o)
+{
+    std::vector<problem> problems;
+    const plain_text address = address_rule();
+    for (std::size_t i = 0; i < o.name_servers.size(); ++i) {
+        const std::string key = fmt::format("producer.name_servers[{}]", i);
+        const auto here = o.name_servers.begin() + static_cast<std::ptrdiff_t>(i);
+        check_value(*here, address, key, {}, problems);
+        if (std::find(o.name_servers.begin(), here, *here) != here)
+            add_problem(problems, {}, key, in_marks(*here), "a name server not named before");
+    }
+    each_producer_key([&](std::string_view key, const auto& rule, auto member) {
+        check_value(o.*member, rule, fmt::format("producer.{}", key), {}, problems);
+    });
+    check_value(o.log_level, log_level_rule(), "log.level", {}, problems);
+    check_plugins(o.plugins, problems);
+    for (const auto& [name, policy] : o.policies) {
+        const std::string path = fmt::format("policies.{}", printable(name, 60));
+        check_value(name, policy_name_rule(), path, policy.where, problems);
+        check_policy(policy, path, problems);
+    }
+    for (std::size_t i = 0; i < o.bindings.size(); ++i)
+        check_value(o.bindings[i].topic, topic_pattern_rule(), fmt::format("bindings[{}].topic", i), o.bindings[i].where,
+                    problems);
+    for (const auto& [name, broker] : o.brokers) {
+        const std::string path = fmt::format("brokers.{}", printable(name, 60));
+        check_value(name, broker_name_rule(), path, {}, problems);
+        check_value(broker.room, room_rule(), path + ".room", {}, problems);
+        check_value(broker.weight, weight_rule, path + ".weight", {}, problems);
+    }
+    check_together(o, {}, problems);
+    return problems;
+}
+
+}  // namespace shunt::config

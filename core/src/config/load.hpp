@@ -1,0 +1,43 @@
+// A configuration file to producer options: every problem at once, and where each value came from.
+
+#pragma once
+
+#include <config/problem.hpp>
+#include <config/value.hpp>
+
+#include <shunt/options.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace shunt::plugin {
+class registry;
+}
+
+namespace shunt::config {
+
+struct loaded {
+    producer_options options;
+    std::vector<origin> origins;  ///< of every key, in the order of config/shunt.toml; defaults included
+};
+
+/// Reads `text` as the file called `file` (its folder is where relative plugin paths start). Every problem is appended,
+/// in the order of the file; a TOML syntax error alone. Without problems the options pass check_options().
+/// Whether the named strategies are there and like their settings is for check_strategies().
+[[nodiscard]] loaded load_text(std::string_view text, const std::string& file, std::vector<problem>& problems);
+/// The same for a file; its folder is taken as an absolute path, so that a later change of directory means nothing.
+[[nodiscard]] loaded load_file(const std::string& path, std::vector<problem>& problems);
+
+/// Options made in code, by the rules for files: names, ranges, what fits together.
+[[nodiscard]] std::vector<problem> check_options(const producer_options& options);
+
+/// The strategies named in the policies are there, are of the right kind, and take the settings they are given. Loads
+/// them. Problems are appended in the order of the file.
+void check_strategies(const producer_options& options, plugin::registry& registry, std::vector<problem>& problems);
+
+/// Adds what the strategies' settings are where the file leaves them out. Loads the strategies; those that cannot be
+/// loaded are passed over, see check_strategies().
+void add_strategy_defaults(loaded& config, plugin::registry& registry);
+
+}  // namespace shunt::config

@@ -1,0 +1,43 @@
+// Names and addresses as RocketMQ and shunt take them: what is one, and what to say of text that is none.
+
+#pragma once
+
+#include <config/value.hpp>
+
+#include <string>
+#include <string_view>
+
+namespace shunt::config {
+
+/// A topic: 1 to 127 of A-Z a-z 0-9 _ - % |.
+[[nodiscard]] bool is_topic(std::string_view) noexcept;
+/// A topic in which '*' may stand for any run of characters.
+[[nodiscard]] bool is_topic_pattern(std::string_view) noexcept;
+/// A producer group: 1 to 120 of the same characters, and not Java's DEFAULT_PRODUCER.
+[[nodiscard]] bool is_group(std::string_view) noexcept;
+/// "host:port" or "[v6]:port".
+[[nodiscard]] bool is_address(std::string_view) noexcept;
+/// A strategy's name: a-z 0-9 -.
+[[nodiscard]] bool is_strategy_name(std::string_view) noexcept;
+/// A policy's name: 1 to 64 of A-Z a-z 0-9 _ - .
+[[nodiscard]] bool is_policy_name(std::string_view) noexcept;
+/// A broker's or a room's name: 1 to 255 characters, no blank at either end, none that cannot be printed.
+[[nodiscard]] bool is_plain_name(std::string_view) noexcept;
+[[nodiscard]] bool is_room(std::string_view) noexcept;  ///< a plain name, or empty: none
+[[nodiscard]] bool is_client_id(std::string_view) noexcept;
+[[nodiscard]] bool is_path(std::string_view) noexcept;  ///< not empty, no NUL, at most 4095 bytes
+[[nodiscard]] bool is_sha256(std::string_view) noexcept;
+
+[[nodiscard]] plain_text topic_rule();
+[[nodiscard]] plain_text topic_pattern_rule();
+[[nodiscard]] plain_text group_rule();
+[[nodiscard]] plain_text address_rule();
+[[nodiscard]] plain_text strategy_name_rule();
+[[nodiscard]] plain_text policy_name_rule();
+[[nodiscard]] plain_text broker_name_rule();
+[[nodiscard]] plain_text room_rule();
+[[nodiscard]] plain_text client_id_rule();
+[[nodiscard]] plain_text path_rule();
+[[nodiscard]] plain_text sha256_rule();
+
+}  // namespace shunt::config
