@@ -19,8 +19,8 @@ namespace shunt::plugin {
 
 enum class refusal : std::uint8_t {
     none, not_found, not_a_file, writable_by_others, sha256_differs, not_elf, truncated, other_machine, not_shared_object,
-    no_note, abi_major, host_too_old, exec_stack, static_tls, text_relocations, missing_entry, missing_dependency,
-    undefined_symbol, load_failed, entry_elsewhere, null_descriptor, bad_descriptor, bad_class, wrong_kind, unknown_strategy,
+    damaged, no_note, bad_note, abi_major, host_too_old, exec_stack, writable_code, static_tls, text_relocations,
+    missing_entry, sanitizer, missing_dependency, missing_version, undefined_symbol, load_failed, entry_elsewhere, null_descriptor, bad_descriptor, bad_class, wrong_kind, unknown_strategy,
     duplicate_name, too_many_images, copy_failed,
 };
 
@@ -48,7 +48,8 @@ struct elf_facts {
     std::vector<std::string> warnings;  ///< RPATH, GNU_UNIQUE, more than one export, ...
 };
 
-/// Reads `file` (or bytes) and checks them as an ELF plugin for this process.
+/// Reads `file` (or bytes) and checks them as an ELF plugin for this process. What was found out before a refusal, the
+/// names first, is in `out`.
 [[nodiscard]] load_error inspect_file(const std::string& file, elf_facts& out);
 [[nodiscard]] load_error inspect_bytes(const std::string& name, std::string_view bytes, elf_facts& out);
 

@@ -134,7 +134,7 @@ std::string found_text(const setting& s)
         std::string operator()(bool v) const { return v ? "true" : "false"; }
         std::string operator()(std::int64_t v) const { return fmt::format("{}", v); }
         std::string operator()(double v) const { return format_double(v); }
-        std::string operator()(const std::string& v) const { return quoted(v, '\''); }
+        std::string operator()(const std::string& v) const { return in_quotes(v, '\''); }
         std::string operator()(const setting_array& v) const
         {
             return v.empty() ? "an empty array" : fmt::format("an array of {}", v.size());
@@ -454,7 +454,7 @@ checked_settings check_settings(const strategy_class& cls, const setting_table& 
             if (parse_value(p.default_text, by_default))
                 check_value(p, by_default, where, problems, n);
             else
-                problems.push_back({where, p.name, fmt::format("the default {}", quoted(p.default_text, '\'')),
+                problems.push_back({where, p.name, fmt::format("the default {}", in_quotes(p.default_text, '\'')),
                                     describe(p), "the plugin's declaration is wrong; set a value yourself"});
         } else {
             if (p.required)
@@ -485,7 +485,7 @@ std::string wrong_with(const parameter& p)
     const bool array = p.type == SHUNT_T_ARRAY;
     const std::int32_t type = array ? p.element_type : p.type;
     if (!is_parameter_name(p.name))
-        return fmt::format("its name is {}; it must be a small letter, then small letters, digits and '_'", quoted(p.name, '\''));
+        return fmt::format("its name is {}; it must be a small letter, then small letters, digits and '_'", in_quotes(p.name, '\''));
     if (p.name == "use")
         return "its name is 'use', which says which strategy is meant; it must be called otherwise";
     if (!array && !is_scalar(p.type))
@@ -508,7 +508,7 @@ std::string wrong_with(const parameter& p)
         return "it is required and has a default; it can be only one of these";
     setting by_default;
     if (!parse_value(p.default_text, by_default))
-        return fmt::format("its default is {}; it must be a value as TOML writes it", quoted(p.default_text, '\''));
+        return fmt::format("its default is {}; it must be a value as TOML writes it", in_quotes(p.default_text, '\''));
     std::vector<setting_problem> problems;
     node n;
     check_value(p, by_default, {}, problems, n);
@@ -579,7 +579,7 @@ std::size_t utf8_length(std::string_view s) noexcept
     return overlong || outside ? 0 : n;
 }
 
-std::string quoted(std::string_view text, char quote)
+std::string in_quotes(std::string_view text, char quote)
 {
     constexpr std::size_t longest = 200;
     std::string out(1, quote);

@@ -67,7 +67,7 @@ private:
 [[nodiscard]] std::string closest(std::string_view word, const std::vector<std::string>& known);
 
 /// `text` for a message: in quotes, control characters and what is not UTF-8 as \xNN, cut when very long.
-[[nodiscard]] std::string quoted(std::string_view text, char quote = '"');
+[[nodiscard]] std::string in_quotes(std::string_view text, char quote = '"');
 /// Bytes of the first character of `s`; 0: `s` does not begin with UTF-8.
 [[nodiscard]] std::size_t utf8_length(std::string_view s) noexcept;
 
