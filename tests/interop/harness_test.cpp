@@ -125,6 +125,17 @@ TEST_F(RealCluster, SettingsOfARunningBrokerChangeAtOnce)
     EXPECT_EQ(cluster().ask_name_server().route("Config")->order_conf, "broker-a:1");
 }
 
+TEST(RealClusterVersions, Broker550StartsWithTheSameSettings)
+{
+    real_cluster newer({.broker_version = "5.5.0", .brokers = 1, .auto_create_topics = true});
+    newer.create_topic("Sent", {.queues = 1});
+
+    ASSERT_EQ(send_raw(newer.ask_broker(0), "Sent", 0, "7F00000100010A0B0C0D2C20EFB30E31", "x").code, 0);
+
+    EXPECT_EQ(newer.messages("Sent").size(), 1u);
+    EXPECT_TRUE(newer.ask_name_server().route("TBW102").has_value()) << "the template of topics that are created by sending";
+}
+
 TEST(RealClusterErrors, UnknownTopicHasNoRoute)
 {
     real_cluster one({.brokers = 1});
