@@ -51,24 +51,21 @@ profile read_profile(const sdk::settings& s)
     return p;
 }
 
-// Times near the end of the clock stay there.
-nanoseconds later(nanoseconds t, nanoseconds d) noexcept { return t > nanoseconds::max() - d ? nanoseconds::max() : t + d; }
-
 class latency_fault {
 public:
     static constexpr std::string_view name = "latency-fault";
     static constexpr std::string_view summary = "isolates slow and failing brokers for a time looked up in a table";
-    static constexpr double hour = 3600 * sdk::seconds;
+    static constexpr double day = 24 * 3600 * sdk::seconds;
     static constexpr sdk::param params[] = {
         {.name = "profile", .choices = "5.x|classic",
          .help = "built-in tables: \"5.x\" (in force unless tables are given) or \"classic\", as RocketMQ 4.x: longer, and ended by a good answer"},
-        {.name = "latency_max", .type = sdk::type::duration, .array = true, .min = 0, .max = 1e6 * hour,
+        {.name = "latency_max", .type = sdk::type::duration, .array = true, .max = day,
          .help = "own table, instead of a profile: bounds of latency, ascending, inclusive"},
-        {.name = "not_available", .type = sdk::type::duration, .array = true, .min = 0, .max = 1e6 * hour,
+        {.name = "not_available", .type = sdk::type::duration, .array = true, .max = day,
          .help = "own table: how long a broker is isolated from each bound of latency_max on"},
-        {.name = "failure_latency", .type = sdk::type::duration, .min = 0, .max = 1e6 * hour,
+        {.name = "failure_latency", .type = sdk::type::duration, .max = day,
          .help = "the latency a failed attempt stands for: \"10s\" unless given, \"30s\" with the classic profile"},
-        {.name = "probe", .type = sdk::type::duration, .default_text = "\"0ms\"", .min = 0, .max = 1e6 * hour,
+        {.name = "probe", .type = sdk::type::duration, .default_text = "\"0ms\"", .max = day,
          .help = "connect to an isolated broker this often; one that was unreachable and answers is back at once; 0: never"},
     };
 
@@ -110,7 +107,8 @@ public:
         if (before.end <= f.at() && b.end > f.at())
             b.since = f.at();
         watch(f.broker_id(), b, f.at(), b.since != before.since);
-        return b.end != before.end || b.reachable != before.reachable;
+        const bool matters = before.end > f.at() || b.end > f.at();
+        return matters && (b.end != before.end || b.reachable != before.reachable);
     }
 
     // ---- state: what is left of each isolation, never a point in time ----
@@ -135,9 +133,10 @@ public:
         const nanoseconds now = host_.now();
         std::map<std::uint32_t, broker> all;
         while (const auto e = in.get<exported>()) {
-            if (e->left_ns < 0 || e->lasted_ns < 0 || e->set_ago_ns < 0 || e->reachable > 1)
+            const auto makes_sense = [](std::int64_t ns) { return ns >= 0 && ns < nanoseconds{24h * 365}.count(); };
+            if (!makes_sense(e->left_ns) || !makes_sense(e->lasted_ns) || !makes_sense(e->set_ago_ns) || e->reachable > 1)
                 return false;
-            all[e->broker_id] = {.end = later(now, nanoseconds{e->left_ns}), .since = now - nanoseconds{e->lasted_ns},
+            all[e->broker_id] = {.end = now + nanoseconds{e->left_ns}, .since = now - nanoseconds{e->lasted_ns},
                                  .set_at = now - nanoseconds{e->set_ago_ns}, .reachable = e->reachable == 1};
         }
         if (!in.at_end())
@@ -170,7 +169,7 @@ private:
     {
         // A good answer ends the isolation, but only one to an attempt that was started in the knowledge of it.
         const bool replaces = profile_.good_answer_ends_isolation && f.start() > b.set_at;
-        const nanoseconds end = later(f.at(), d);
+        const nanoseconds end = f.at() + d;
         if (replaces || (d > 0ns && end > b.end)) {
             b.end = end;
             b.set_at = f.at();
@@ -198,7 +197,7 @@ private:
     {
         if (probe_ == 0ns || b.end <= now || (b.probe_pending && !isolation_is_new))
             return;
-        const nanoseconds at = later(b.since, ((now - b.since) / probe_ + 1) * probe_);
+        const nanoseconds at = b.since + ((now - b.since) / probe_ + 1) * probe_;
         if (at < b.end)
             b.probe_pending = host_.request_probe(id, at);
     }

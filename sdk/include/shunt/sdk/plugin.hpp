@@ -68,7 +68,7 @@ inline constexpr double milliseconds = 1e6, seconds = 1e9;  ///< for a param's b
 
 namespace detail {
 
-// The smallest string list: collects what is wrong with settings without exceptions.
+// What is wrong with the settings, gathered without exceptions.
 struct refusals {
     std::string text;
     void add(std::string_view problem)
@@ -383,8 +383,7 @@ constexpr bool is_strategy_name(std::string_view s) noexcept
 // One sentence for each thing that can be wrong with a class; `right` keeps the compiler from reporting what follows.
 template <class T>
 struct check {
-    static constexpr bool named = has_name<T>;
-    static_assert(named, "shunt: a strategy needs `static constexpr std::string_view name = \"what-users-write\";`");
+    static_assert(has_name<T>, "shunt: a strategy needs `static constexpr std::string_view name = \"what-users-write\";`");
     static_assert(has_summary<T>, "shunt: a strategy needs `static constexpr std::string_view summary = \"one line\";`");
     static_assert(has_select<T> || has_evaluate<T>,
                   "shunt: a strategy needs a public, not overloaded `select` (selector) or `evaluate` (fault strategy)");
@@ -507,7 +506,7 @@ inline shunt_status fail(const shunt_host& h, shunt_status status, std::string_v
 
 // Runs `body`; whatever it throws becomes a status and a text.
 template <class Body>
-shunt_status guarded(const shunt_host& h, Body&& body) noexcept
+shunt_status guarded([[maybe_unused]] const shunt_host& h, Body&& body) noexcept
 {
 #ifdef __cpp_exceptions
     try {
