@@ -35,17 +35,20 @@ std::uint8_t language_code(std::string_view name) noexcept
     return language_other;
 }
 
+using kind = json_reader::kind;
+
 bool read_i32(json_reader& json, std::int32_t& out)
 {
-    const auto kind = json.peek();
+    if (json.plain_number(out))
+        return true;
+    kind was;
     std::string_view text;
-    if (!json.value(text))
+    if (!json.value(text, was))
         return false;
-    if (kind == json_reader::kind::null)
+    if (was == kind::null)
         return true;
     std::int64_t v;
-    if ((kind != json_reader::kind::number && kind != json_reader::kind::text) || !read_decimal(text, v) ||
-        v < INT32_MIN || v > INT32_MAX)
+    if ((was != kind::number && was != kind::text) || !read_decimal(text, v) || v < INT32_MIN || v > INT32_MAX)
         return json.fail("code, opaque, flag and version must be whole 32-bit numbers");
     out = static_cast<std::int32_t>(v);
     return true;
@@ -53,26 +56,32 @@ bool read_i32(json_reader& json, std::int32_t& out)
 
 bool read_text(json_reader& json, std::string_view& out)
 {
-    const bool null = json.peek() == json_reader::kind::null;
-    return json.value(out) && (!null || (out = {}, true));
+    kind was;
+    if (!json.value(out, was))
+        return false;
+    if (was == kind::null)
+        out = {};
+    return true;
 }
 
 bool read_fields(json_reader& json, std::vector<field>& fields)
 {
     fields.clear();
-    if (json.peek() == json_reader::kind::null) {
-        std::string_view ignored;
-        return json.value(ignored);
-    }
+    kind was;
+    field f;
+    if (json.peek() == kind::null)
+        return json.value(f.value, was);
     if (!json.enter('{'))
         return false;
-    field f;
-    while (json.next_member(f.name)) {
-        const bool null = json.peek() == json_reader::kind::null;
-        if (!json.value(f.value))
-            return false;
-        if (null)
-            continue;
+    for (;;) {
+        if (!json.plain_member(f.name, f.value)) {
+            if (!json.next_member(f.name))
+                break;
+            if (!json.value(f.value, was))
+                return false;
+            if (was == kind::null)
+                continue;
+        }
         if (fields.size() == max_fields)
             return json.fail("a header may have at most 4096 fields");
         fields.push_back(f);
@@ -188,22 +197,17 @@ bool command_decoder::decode_json(std::string_view header, command& out)
 {
     json_reader json{header, scratch_};
     const auto read_member = [&](std::string_view name) {
-        if (name == "extFields")
-            return read_fields(json, fields_);
-        if (name == "code")
-            return read_i32(json, out.code);
-        if (name == "opaque")
-            return read_i32(json, out.opaque);
-        if (name == "flag")
-            return read_i32(json, out.flag);
-        if (name == "version")
-            return read_i32(json, out.version);
-        if (name == "language")
-            return read_text(json, out.language);
-        if (name == "remark")
-            return read_text(json, out.remark);
         std::string_view ignored;
-        return json.value(ignored);
+        switch (name.empty() ? '\0' : name.front()) {
+        case 'c': return name == "code" ? read_i32(json, out.code) : json.value(ignored);
+        case 'e': return name == "extFields" ? read_fields(json, fields_) : json.value(ignored);
+        case 'f': return name == "flag" ? read_i32(json, out.flag) : json.value(ignored);
+        case 'l': return name == "language" ? read_text(json, out.language) : json.value(ignored);
+        case 'o': return name == "opaque" ? read_i32(json, out.opaque) : json.value(ignored);
+        case 'r': return name == "remark" ? read_text(json, out.remark) : json.value(ignored);
+        case 'v': return name == "version" ? read_i32(json, out.version) : json.value(ignored);
+        default: return json.value(ignored);
+        }
     };
     bool good = json.enter('{');
     for (std::string_view name; good && json.next_member(name);)

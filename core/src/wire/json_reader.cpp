@@ -1,25 +1,7 @@
 #include <wire/json_reader.hpp>
-#include <wire/text.hpp>
 
 namespace shunt::wire {
 namespace {
-
-bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-
-// First quote or backslash from `p` on, or `end`.
-const char* find_string_stop(const char* p, const char* end) noexcept
-{
-    while (end - p >= 8) {
-        const std::uint64_t w = load_word(p);
-        const std::uint64_t hits = bytes_equal(w, '"') | bytes_equal(w, '\\');
-        if (hits != 0)
-            return p + std::countr_zero(hits) / 8;
-        p += 8;
-    }
-    while (p != end && *p != '"' && *p != '\\')
-        ++p;
-    return p;
-}
 
 bool read_hex4(const char* p, const char* end, std::uint32_t& out) noexcept
 {
@@ -29,7 +11,7 @@ bool read_hex4(const char* p, const char* end, std::uint32_t& out) noexcept
     for (int i = 0; i < 4; ++i) {
         const char c = p[i];
         std::uint32_t digit;
-        if (is_digit(c))
+        if (c >= '0' && c <= '9')
             digit = static_cast<std::uint32_t>(c - '0');
         else if (c >= 'a' && c <= 'f')
             digit = static_cast<std::uint32_t>(c - 'a' + 10);
@@ -64,13 +46,6 @@ void append_utf8(std::string& out, std::uint32_t c)
 
 }  // namespace
 
-bool json_reader::fail(const char* wanted) noexcept
-{
-    if (wanted_ == nullptr)
-        wanted_ = wanted;
-    return false;
-}
-
 std::string json_reader::error() const
 {
     std::string out = "byte " + std::to_string(at_ - begin_) + ": found ";
@@ -83,92 +58,8 @@ std::string json_reader::error() const
     return out.append("; ").append(wanted_ == nullptr ? "nothing is wrong" : wanted_);
 }
 
-void json_reader::skip_blanks() noexcept
+bool json_reader::other_value(std::string_view& out)
 {
-    while (at_ != end_ && (*at_ == ' ' || *at_ == '\n' || *at_ == '\r' || *at_ == '\t'))
-        ++at_;
-}
-
-json_reader::kind json_reader::peek() noexcept
-{
-    skip_blanks();
-    if (at_ == end_)
-        return kind::none;
-    switch (*at_) {
-    case '"': return kind::text;
-    case '{': return kind::object;
-    case '[': return kind::array;
-    case 't':
-    case 'f': return kind::boolean;
-    case 'n': return kind::null;
-    default: return is_digit(*at_) || *at_ == '-' ? kind::number : kind::none;
-    }
-}
-
-bool json_reader::enter(char bracket) noexcept
-{
-    skip_blanks();
-    if (at_ == end_ || *at_ != bracket)
-        return fail(bracket == '{' ? "an object must stand here" : "an array must stand here");
-    ++at_;
-    first_ = true;
-    return true;
-}
-
-bool json_reader::next_member(std::string_view& name)
-{
-    if (failed())
-        return false;
-    skip_blanks();
-    if (at_ != end_ && *at_ == '}') {
-        ++at_;
-        first_ = false;
-        return false;
-    }
-    if (!first_) {
-        if (at_ == end_ || *at_ != ',')
-            return fail("a comma or the end of the object must stand here");
-        ++at_;
-        skip_blanks();
-    }
-    first_ = false;
-    if (at_ == end_ || *at_ != '"')
-        return fail("a name in quotes must stand here");
-    if (!string(name))
-        return false;
-    skip_blanks();
-    if (at_ == end_ || *at_ != ':')
-        return fail("a colon must follow the name");
-    ++at_;
-    return true;
-}
-
-bool json_reader::next_element() noexcept
-{
-    if (failed())
-        return false;
-    skip_blanks();
-    if (at_ != end_ && *at_ == ']') {
-        ++at_;
-        first_ = false;
-        return false;
-    }
-    if (!first_) {
-        if (at_ == end_ || *at_ != ',')
-            return fail("a comma or the end of the array must stand here");
-        ++at_;
-    }
-    first_ = false;
-    return true;
-}
-
-bool json_reader::value(std::string_view& out)
-{
-    switch (peek()) {
-    case kind::text: return string(out);
-    case kind::none: return fail("a value must stand here");
-    default: break;
-    }
     const char* const from = at_;
     if (!skip(0))
         return false;
@@ -176,23 +67,8 @@ bool json_reader::value(std::string_view& out)
     return true;
 }
 
-bool json_reader::finish() noexcept
+bool json_reader::escaped_string(const char* from, std::string_view& out)
 {
-    if (failed())
-        return false;
-    skip_blanks();
-    return at_ == end_ || fail("nothing may follow");
-}
-
-bool json_reader::string(std::string_view& out)
-{
-    const char* from = ++at_;
-    at_ = find_string_stop(at_, end_);
-    if (at_ != end_ && *at_ == '"') [[likely]] {
-        out = {from, static_cast<std::size_t>(at_ - from)};
-        ++at_;
-        return true;
-    }
     // Unescaped text is never longer than escaped text, so one reservation serves all strings of this header.
     if (scratch_.empty())
         scratch_.reserve(static_cast<std::size_t>(end_ - begin_));

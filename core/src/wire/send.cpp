@@ -7,14 +7,14 @@ namespace {
 
 // SEND_MESSAGE and SEND_REPLY_MESSAGE spell their fields out; all others use one letter a field.
 struct long_names {
-    static constexpr std::string_view group = "producerGroup", topic = "topic", default_topic = "defaultTopic",
+    static constexpr field_name group = "producerGroup", topic = "topic", default_topic = "defaultTopic",
                                       default_topic_queues = "defaultTopicQueueNums", queue_id = "queueId",
                                       sys_flag = "sysFlag", born = "bornTimestamp", flag = "flag",
                                       properties = "properties", reconsume = "reconsumeTimes", unit_mode = "unitMode",
                                       batch = "batch", broker = "bname";
 };
 struct short_names {
-    static constexpr std::string_view group = "a", topic = "b", default_topic = "c", default_topic_queues = "d",
+    static constexpr field_name group = "a", topic = "b", default_topic = "c", default_topic_queues = "d",
                                       queue_id = "e", sys_flag = "f", born = "g", flag = "h", properties = "i",
                                       reconsume = "j", unit_mode = "k", batch = "m", broker = "n";
 };
@@ -25,39 +25,35 @@ bool has_long_names(std::int32_t code) noexcept
 }
 
 template <typename Names, typename Writer>
-void put_fields(Writer& w, const send_head& h) noexcept
+char* put_fields(char* p, const send_head& h) noexcept
 {
-    const auto boolean = [](bool b) { return b ? std::string_view{"true"} : std::string_view{"false"}; };
-    w.text(Names::group, h.group);
-    w.text(Names::topic, h.topic);
-    w.text(Names::default_topic, h.default_topic);
-    w.number(Names::default_topic_queues, h.default_topic_queues);
-    w.number(Names::queue_id, h.queue_id);
-    w.number(Names::sys_flag, h.sys_flag);
-    w.number(Names::born, h.born_ms);
-    w.number(Names::flag, h.flag);
+    Writer w{p};
+    w.template text<Names::group>(h.group);
+    w.template text<Names::topic>(h.topic);
+    w.template text<Names::default_topic>(h.default_topic);
+    w.template number<Names::default_topic_queues>(h.default_topic_queues);
+    w.template number<Names::queue_id>(h.queue_id);
+    w.template number<Names::sys_flag>(h.sys_flag);
+    w.template number<Names::born>(h.born_ms);
+    w.template number<Names::flag>(h.flag);
     if (!h.properties.empty())
-        w.text(Names::properties, h.properties);
-    w.number(Names::reconsume, 0);
-    w.text(Names::unit_mode, boolean(h.unit_mode));
-    w.text(Names::batch, boolean(h.batch));
+        w.template text<Names::properties>(h.properties);
+    w.template number<Names::reconsume>(0);
+    w.template boolean<Names::unit_mode>(h.unit_mode);
+    w.template boolean<Names::batch>(h.batch);
     if (!h.broker.empty())
-        w.text(Names::broker, h.broker);
+        w.template text<Names::broker>(h.broker);
     for (const field& f : h.extra) {
         if (!f.name.empty() && !f.value.empty())
             w.any(f.name, f.value);
     }
+    return w.p;
 }
 
 template <typename Writer>
 char* put_fields(char* p, std::int32_t code, const send_head& h) noexcept
 {
-    Writer w{p};
-    if (has_long_names(code))
-        put_fields<long_names>(w, h);
-    else
-        put_fields<short_names>(w, h);
-    return w.p;
+    return has_long_names(code) ? put_fields<long_names, Writer>(p, h) : put_fields<short_names, Writer>(p, h);
 }
 
 char* put_json_header(char* p, std::int32_t code, std::int32_t opaque, bool oneway, const send_head& h) noexcept
@@ -107,31 +103,31 @@ bool read_send_fields(const command& request, send_head& out, std::string_view& 
             return read_i32(f.value, v);
         };
         bool good = true;
-        if (f.name == Names::group) {
+        if (f.name == Names::group.view()) {
             out.group = f.value;
-        } else if (f.name == Names::topic) {
+        } else if (f.name == Names::topic.view()) {
             out.topic = f.value;
             seen |= topic;
-        } else if (f.name == Names::default_topic) {
+        } else if (f.name == Names::default_topic.view()) {
             out.default_topic = f.value;
-        } else if (f.name == Names::default_topic_queues) {
+        } else if (f.name == Names::default_topic_queues.view()) {
             good = number(out.default_topic_queues, 0);
-        } else if (f.name == Names::queue_id) {
+        } else if (f.name == Names::queue_id.view()) {
             good = number(out.queue_id, queue_id);
-        } else if (f.name == Names::sys_flag) {
+        } else if (f.name == Names::sys_flag.view()) {
             good = number(out.sys_flag, sys_flag);
-        } else if (f.name == Names::born) {
+        } else if (f.name == Names::born.view()) {
             good = read_decimal(f.value, out.born_ms);
             seen |= born;
-        } else if (f.name == Names::flag) {
+        } else if (f.name == Names::flag.view()) {
             good = number(out.flag, flag);
-        } else if (f.name == Names::properties) {
+        } else if (f.name == Names::properties.view()) {
             out.properties = f.value;
-        } else if (f.name == Names::unit_mode) {
+        } else if (f.name == Names::unit_mode.view()) {
             out.unit_mode = f.value == "true";
-        } else if (f.name == Names::batch) {
+        } else if (f.name == Names::batch.view()) {
             out.batch = f.value == "true";
-        } else if (f.name == Names::broker) {
+        } else if (f.name == Names::broker.view()) {
             out.broker = f.value;
         }
         if (!good) {
@@ -142,11 +138,11 @@ bool read_send_fields(const command& request, send_head& out, std::string_view& 
     const auto missing = required & ~seen;
     if (missing == 0)
         return true;
-    what = (missing & topic) != 0      ? Names::topic
-           : (missing & queue_id) != 0 ? Names::queue_id
-           : (missing & sys_flag) != 0 ? Names::sys_flag
-           : (missing & born) != 0     ? Names::born
-                                       : Names::flag;
+    what = (missing & topic) != 0      ? Names::topic.view()
+           : (missing & queue_id) != 0 ? Names::queue_id.view()
+           : (missing & sys_flag) != 0 ? Names::sys_flag.view()
+           : (missing & born) != 0     ? Names::born.view()
+                                       : Names::flag.view();
     return false;
 }
 

@@ -9,14 +9,17 @@
 #include <cstdint>
 #include <cstring>
 #include <string_view>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 namespace shunt::wire {
 
-/// Most characters of a decimal: 19 digits and a sign.
-inline constexpr std::size_t decimal_room = 20;
+/// Most bytes put_decimal touches: 19 digits and a sign, and some as it copies eight at a time.
+inline constexpr std::size_t decimal_room = 20 + 8;
 
-/// Most bytes put_json_text touches: six for a control character, and eight as it copies in words.
-[[nodiscard]] constexpr std::size_t json_text_room(std::size_t size) noexcept { return 6 * size + 8; }
+/// Most bytes put_json_text touches: six for a control character, and some as it copies in words.
+[[nodiscard]] constexpr std::size_t json_text_room(std::size_t size) noexcept { return 6 * size + 16; }
 
 inline constexpr char digit_pairs[] =
     "0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
@@ -28,6 +31,24 @@ inline char* put_literal(char* p, std::string_view s) noexcept
     return p + s.size();
 }
 
+/// How many decimal digits `u` has.
+[[nodiscard]] constexpr std::size_t decimal_size(std::uint32_t u) noexcept
+{
+    constexpr std::uint32_t powers[] = {0, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+    const auto guess = static_cast<std::size_t>(std::bit_width(u | 1) * 1233) >> 12;
+    return guess + (u >= powers[guess] ? 1 : 0);
+}
+
+/// Exactly eight digits, with zeros in front where `u` has fewer.
+inline void put_eight_digits(char* p, std::uint32_t u) noexcept
+{
+    const std::uint32_t high = u / 10'000, low = u % 10'000;
+    std::memcpy(p, digit_pairs + 2 * (high / 100), 2);
+    std::memcpy(p + 2, digit_pairs + 2 * (high % 100), 2);
+    std::memcpy(p + 4, digit_pairs + 2 * (low / 100), 2);
+    std::memcpy(p + 6, digit_pairs + 2 * (low % 100), 2);
+}
+
 inline char* put_decimal(char* p, std::int64_t v) noexcept
 {
     auto u = static_cast<std::uint64_t>(v);
@@ -35,22 +56,28 @@ inline char* put_decimal(char* p, std::int64_t v) noexcept
         *p++ = '-';
         u = 0 - u;
     }
-    if (u < 10) {
-        *p = static_cast<char>('0' + u);
-        return p + 1;
+    constexpr std::uint32_t eight = 100'000'000;
+    if (u < eight) {
+        const auto small = static_cast<std::uint32_t>(u);
+        if (small < 10) {
+            *p = static_cast<char>('0' + small);
+            return p + 1;
+        }
+        if (small < 10'000) {
+            if (small >= 100)
+                p = put_decimal(p, small / 100);
+            std::memcpy(p, digit_pairs + 2 * (small % 100), 2);
+            return p + 2;
+        }
+        char digits[16];
+        put_eight_digits(digits, small);
+        const std::size_t size = decimal_size(small);
+        std::memcpy(p, digits + 8 - size, 8);  // what lies beyond `size` is written over
+        return p + size;
     }
-    char digits[decimal_room];
-    char* first = digits + sizeof digits;
-    while (u >= 10) {
-        first -= 2;
-        std::memcpy(first, digit_pairs + 2 * (u % 100), 2);
-        u /= 100;
-    }
-    if (u != 0)
-        *--first = static_cast<char>('0' + u);
-    const auto size = static_cast<std::size_t>(digits + sizeof digits - first);
-    std::memcpy(p, first, size);
-    return p + size;
+    p = put_decimal(p, static_cast<std::int64_t>(u / eight));
+    put_eight_digits(p, static_cast<std::uint32_t>(u % eight));
+    return p + 8;
 }
 
 /// Eight bytes, the first one lowest.
@@ -63,68 +90,88 @@ inline char* put_decimal(char* p, std::int64_t v) noexcept
     return w;
 }
 
-/// 1 to 7 bytes, the first one lowest, zeros above; reads no byte beyond them.
-[[nodiscard]] inline std::uint64_t load_short_word(const char* p, std::size_t size) noexcept
-{
-    const auto byte = [p](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(p[i])} << (8 * i); };
-    if (size < 4)
-        return byte(0) | byte(size / 2) | byte(size - 1);
-    std::uint32_t low, high;
-    std::memcpy(&low, p, 4);
-    std::memcpy(&high, p + size - 4, 4);
-    if constexpr (std::endian::native == std::endian::big) {
-        low = __builtin_bswap32(low);
-        high = __builtin_bswap32(high);
-    }
-    return std::uint64_t{low} | std::uint64_t{high} << (8 * (size - 4));
-}
-
 inline constexpr std::uint64_t each_byte = 0x0101010101010101;
 
-/// Top bits of the bytes equal to `c` (an ASCII character). Exact up to the first one; what is set above it may be noise.
+/// Top bits of the bytes equal to `c` (an ASCII character). Exact up to the first one; above it there may be noise.
 [[nodiscard]] constexpr std::uint64_t bytes_equal(std::uint64_t word, char c) noexcept
 {
     return ((word ^ each_byte * static_cast<unsigned char>(c)) - each_byte) & ~word & each_byte * 0x80;
 }
 
-/// Top bits of the bytes JSON wants escaped: below 0x20, quote, backslash. Exact up to the first one.
+/// Top bits of the bytes JSON wants escaped: below 0x20, quote, backslash. Exact for all eight.
 [[nodiscard]] constexpr std::uint64_t bytes_to_escape(std::uint64_t word) noexcept
 {
-    return ((word - each_byte * 0x20) & ~word & each_byte * 0x80) | bytes_equal(word, '"') | bytes_equal(word, '\\');
+    constexpr std::uint64_t low_bits = each_byte * 0x7f;
+    const std::uint64_t low = word & low_bits;
+    const std::uint64_t printable = low + each_byte * 0x60;
+    const std::uint64_t no_quote = (low ^ each_byte * '"') + low_bits;
+    const std::uint64_t no_backslash = (low ^ each_byte * '\\') + low_bits;
+    return ~((printable & no_quote & no_backslash) | word) & each_byte * 0x80;
 }
 
 inline char* put_json_escape(char* p, char c) noexcept
 {
-    if (c == '"' || c == '\\') {
+    if (static_cast<unsigned char>(c) >= 0x20) {  // quote or backslash
         p[0] = '\\';
         p[1] = c;
         return p + 2;
     }
-    std::memcpy(p, "\\u0000", 6);
-    p[4] = static_cast<char>('0' + (c >> 4));  // control characters only: 0 or 1
+    std::memcpy(p, "\\u00", 4);
+    p[4] = static_cast<char>('0' + (c >> 4));
     p[5] = "0123456789abcdef"[c & 0xf];
     return p + 6;
 }
+
+#if defined(__SSE2__)
+/// Places of the bytes to escape, a bit each. max() keeps what is at least 0x20 as it is.
+[[nodiscard]] inline unsigned places_to_escape(__m128i bytes) noexcept
+{
+    const __m128i printable = _mm_cmpeq_epi8(_mm_max_epu8(bytes, _mm_set1_epi8(0x20)), bytes);
+    const __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+    return static_cast<unsigned>(_mm_movemask_epi8(_mm_andnot_si128(marks, printable))) ^ 0xffff;
+}
+#endif
 
 /// The inside of a JSON string: UTF-8 as it is, control characters, quotes and backslashes escaped. Copies in words,
 /// since properties are long runs of plain text with a separator now and then.
 inline char* put_json_text(char* p, std::string_view text) noexcept
 {
     const char* in = text.data();
-    std::size_t left = text.size();
-    while (left != 0) {
-        const std::size_t size = left < 8 ? left : 8;
-        std::uint64_t word = size == 8 ? load_word(in) : load_short_word(in, size);
-        std::uint64_t hits = bytes_to_escape(word);
-        if (size < 8)
-            hits &= (std::uint64_t{1} << (8 * size)) - 1;
-        if constexpr (std::endian::native == std::endian::big)
-            word = __builtin_bswap64(word);
-        std::memcpy(p, &word, 8);
+    auto left = text.size();
+#if defined(__SSE2__)
+    while (left >= 16) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in));
+        const unsigned hits = places_to_escape(bytes);
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(p), bytes);
+        if (hits == 0) {
+            p += 16;
+            in += 16;
+            left -= 16;
+            continue;
+        }
+        const auto clean = static_cast<std::size_t>(std::countr_zero(hits));
+        p = put_json_escape(p + clean, in[clean]);
+        in += clean + 1;
+        left -= clean + 1;
+    }
+    if (left >= 8) {
+        // Two overlapping halves: most names and ends of texts are plain and take one look.
+        const __m128i first = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(in));
+        const __m128i last = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(in + left - 8));
+        if (places_to_escape(_mm_unpacklo_epi64(first, last)) == 0) {
+            _mm_storel_epi64(reinterpret_cast<__m128i*>(p), first);
+            _mm_storel_epi64(reinterpret_cast<__m128i*>(p + left - 8), last);
+            return p + left;
+        }
+    }
+#endif
+    while (left >= 8) {
+        const std::uint64_t hits = bytes_to_escape(load_word(in));
+        std::memcpy(p, in, 8);
         if (hits == 0) [[likely]] {
-            p += size;
-            in += size;
-            left -= size;
+            p += 8;
+            in += 8;
+            left -= 8;
             continue;
         }
         const auto clean = static_cast<std::size_t>(std::countr_zero(hits)) / 8;
@@ -132,6 +179,44 @@ inline char* put_json_text(char* p, std::string_view text) noexcept
         in += clean + 1;
         left -= clean + 1;
     }
+    if (left >= 4) {
+        // Overlapping halves again, for 4 to 7 characters.
+        std::uint32_t first, last;
+        std::memcpy(&first, in, 4);
+        std::memcpy(&last, in + left - 4, 4);
+        if (bytes_to_escape(std::uint64_t{first} << 32 | last) == 0) [[likely]] {
+            std::memcpy(p, &first, 4);
+            std::memcpy(p + left - 4, &last, 4);
+            return p + left;
+        }
+    }
+    for (; left != 0; --left, ++in) {
+        if (static_cast<unsigned char>(*in) >= 0x20 && *in != '"' && *in != '\\')
+            *p++ = *in;
+        else
+            p = put_json_escape(p, *in);
+    }
+    return p;
+}
+
+/// First quote or backslash from `p` on, or `end`.
+[[nodiscard]] inline const char* find_string_stop(const char* p, const char* end) noexcept
+{
+#if defined(__SSE2__)
+    for (; end - p >= 16; p += 16) {
+        const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+        const __m128i marks = _mm_or_si128(_mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')), _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+        if (const auto hits = static_cast<unsigned>(_mm_movemask_epi8(marks)); hits != 0)
+            return p + std::countr_zero(hits);
+    }
+#endif
+    for (; end - p >= 8; p += 8) {
+        const std::uint64_t w = load_word(p);
+        if (const std::uint64_t hits = bytes_equal(w, '"') | bytes_equal(w, '\\'); hits != 0)
+            return p + std::countr_zero(hits) / 8;
+    }
+    while (p != end && *p != '"' && *p != '\\')
+        ++p;
     return p;
 }
 
