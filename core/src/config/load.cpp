@@ -168,11 +168,18 @@ public:
         read_policies();
         read_bindings();
         read_brokers();
-        root_.finish();
+        finish(root_);
         check_together(out_.options, book_, problems_);
     }
 
 private:
+    // A key that is there under another spelling is not missed as well.
+    void finish(table_reader& reader)
+    {
+        for (std::string& key : reader.finish())
+            book_.wrong.insert(std::move(key));
+    }
+
     // A table of the root that may be missing: then an empty one, so that its defaults are noted.
     table_reader table(std::string_view key)
     {
@@ -199,7 +206,7 @@ private:
             if (producer.read(key, rule, out_.options.*member) == presence::wrong)
                 book_.wrong.insert(path);
         });
-        producer.finish();
+        finish(producer);
     }
 
     void read_name_servers(table_reader& producer)
@@ -257,7 +264,7 @@ private:
     {
         table_reader log = table("log");
         (void)log.read("level", log_level_rule(), out_.options.log_level);
-        log.finish();
+        (void)log.finish();
     }
 
     void read_plugins()
@@ -296,7 +303,7 @@ private:
             binding.where = entry.where;
             read_required(reader, "topic", topic_pattern_rule(), binding.topic);
             read_required(reader, "policy", policy_name_rule(), binding.policy);
-            reader.finish();
+            (void)reader.finish();
             out_.options.bindings.push_back(std::move(binding));
         }
     }
@@ -315,7 +322,7 @@ private:
             const bool named = read_required(reader, "name", broker_name_rule(), name);
             (void)reader.read("room", room_rule(), broker.room);
             (void)reader.read("weight", weight_rule, broker.weight);
-            reader.finish();
+            (void)reader.finish();
             if (!named)
                 continue;
             const auto [first, is_new] = lines.emplace(name, entry.where.line);

@@ -58,7 +58,7 @@ std::string printable(std::string_view text, std::size_t most)
 
 std::string in_marks(std::string_view text)
 {
-    return strategy::quoted(text, '\'');
+    return fmt::format("'{}'", printable(text, 60));
 }
 
 }  // namespace shunt::config

@@ -3,6 +3,8 @@
 #include <config/names.hpp>
 #include <config/toml_text.hpp>
 
+#include <strategy/settings_check.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -84,9 +86,15 @@ std::optional<strategy_options> strategy_from(const setting& table, const std::s
         return std::nullopt;
     }
     table_reader reader(table, path, problems, origins);
-    const setting* use = reader.require("use", "a strategy's name");
-    if (use == nullptr)
+    const setting* use = reader.find("use");
+    if (use == nullptr) {
+        std::string hint;
+        for (const auto& [key, value] : reader.entries())
+            if (!strategy::closest(key, {"use", "name", "strategy"}).empty())
+                hint = fmt::format("did you mean 'use' by '{}'?", printable(key, 60));
+        add_problem(problems, table.where, reader.path_of("use"), "not set", "a strategy's name", hint);
         return std::nullopt;
+    }
     const auto name = read(*use, reader.path_of("use"), strategy_name_rule(), problems);
     if (!name)
         return std::nullopt;
@@ -184,7 +192,7 @@ void read_load(table_reader& plugins, const std::string& folder, std::map<std::s
             for (char& c : file.sha256)
                 c = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
         }
-        reader.finish();
+        (void)reader.finish();
         out.emplace(name, std::move(file));
     }
 }
@@ -227,7 +235,7 @@ policy_options policy_from(const setting& table, const std::string& path, const 
             (void)parse_key_source(key, out.key_from);
     }
     (void)reader.read("when_no_queue", no_queue_rule(), out.when_no_queue);
-    reader.finish();
+    (void)reader.finish();
     return out;
 }
 
@@ -253,7 +261,7 @@ plugin_options plugins_from(const setting& table, const std::string& folder, std
     read_search_path(reader, folder, out.path);
     (void)reader.read("max_images", max_images_rule, out.max_images);
     read_load(reader, folder, out.load);
-    reader.finish();
+    (void)reader.finish();
     return out;
 }
 

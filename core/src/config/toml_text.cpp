@@ -13,10 +13,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <cctype>
-#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <sstream>
 #include <utility>
@@ -93,26 +90,32 @@ struct token {
     std::uint32_t column = 1;
 };
 
-token token_at(std::string_view line, std::uint32_t column)
+// Columns count characters, from 1; `line` need not be ASCII.
+std::size_t byte_of(std::string_view line, std::uint32_t column)
 {
-    // Columns count characters; the tokens looked for here are ASCII, but text before them need not be.
     std::size_t at = 0;
     for (std::uint32_t c = 1; c < column && at < line.size(); ++c)
         at += std::max<std::size_t>(strategy::utf8_length(line.substr(at)), 1);
-    while (at > 0 && (at >= line.size() || ends_token(line[at])) && !ends_token(line[at - 1])) {
-        --at;  // the parser may stand one past the end of the token it means
-        break;
-    }
-    std::size_t begin = std::min(at, line.size());
+    return std::min(at, line.size());
+}
+
+std::uint32_t column_of(std::string_view line, std::size_t byte)
+{
+    const auto is_first_byte = [](char c) { return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u; };
+    return static_cast<std::uint32_t>(1 + std::count_if(line.begin(), line.begin() + static_cast<std::ptrdiff_t>(byte), is_first_byte));
+}
+
+token token_at(std::string_view line, std::uint32_t column)
+{
+    std::size_t begin = byte_of(line, column);
+    if (begin > 0 && (begin == line.size() || ends_token(line[begin])))
+        --begin;  // the parser may stand one past the end of the token it means
     while (begin > 0 && !ends_token(line[begin - 1]))
         --begin;
     std::size_t end = begin;
     while (end < line.size() && !ends_token(line[end]))
         ++end;
-    std::uint32_t begin_column = 1;
-    for (std::size_t i = 0; i < begin; ++i)
-        begin_column += (static_cast<unsigned char>(line[i]) & 0xc0u) != 0x80u ? 1 : 0;
-    return {line.substr(begin, end - begin), begin_column};
+    return {line.substr(begin, end - begin), column_of(line, begin)};
 }
 
 std::string_view after(std::string_view text, std::string_view mark)
@@ -126,8 +129,14 @@ bool is_key_twice(std::string_view words)
     return words.find("cannot redefine existing") != words.npos || words.find("into existing inline table") != words.npos;
 }
 
-// The place where a key that line `line` sets again was set first, found by reading the text before that line.
-// `header`: the table header that the line stands under, or the line itself. Line 0: not found.
+std::string_view trimmed(std::string_view text)
+{
+    const std::size_t begin = text.find_first_not_of(" \t");
+    return begin == text.npos ? std::string_view() : text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
+}
+
+// The place where a key was set that line `line` sets again, found by reading the text before that line. `header`: the
+// table header that the line stands under, or the line itself. Line 0: not found.
 source_position first_place(std::string_view text, std::string_view header, std::string_view key, std::uint32_t line)
 {
     try {
@@ -137,20 +146,18 @@ source_position first_place(std::string_view text, std::string_view header, std:
         const toml::node* known = &before;
         const toml::node* step = &path;
         source_position found;
-        for (;;) {
+        for (;;) {  // along the one path there is, as far as it is known
             if (const toml::array* list = step->as_array())
                 step = list->get(0);
+            if (const toml::array* list = known->as_array(); list != nullptr && !list->empty())
+                known = list->get(list->size() - 1);
             const toml::table* names = step->as_table();
-            if (names == nullptr || names->empty())
-                return found;
-            if (const toml::array* list = known->as_array())
-                known = list->empty() ? known : list->get(list->size() - 1);
             const toml::table* entries = known->as_table();
-            if (entries == nullptr)
+            if (names == nullptr || names->empty() || entries == nullptr)
                 return found;
             const auto entry = entries->find(names->begin()->first.str());
             if (entry == entries->end())
-                return {};
+                return found;
             found = position("", entry->first.source());
             known = &entry->second;
             step = &names->begin()->second;
@@ -160,24 +167,48 @@ source_position first_place(std::string_view text, std::string_view header, std:
     }
 }
 
-problem key_twice(std::string_view text, const text_scan& scan, const std::string& file, std::uint32_t line)
+// The key or header as the parser's words quote it: "cannot redefine existing integer 'a'".
+std::string_view quoted_name(std::string_view words)
 {
-    const std::string_view content = line_of(text, line);
-    const std::size_t indent = std::min(content.find_first_not_of(" \t"), content.size());
+    const std::size_t begin = words.find('\''), end = words.rfind('\'');
+    return begin == end ? std::string_view() : words.substr(begin + 1, end - begin - 1);
+}
+
+problem key_twice(std::string_view text, const text_scan& scan, const std::string& file, source_position at,
+                  std::string_view words, bool in_header)
+{
+    const std::string_view name = quoted_name(words);
     std::string_view header;
     for (const table_header& h : scan.headers)
-        if (h.line <= line)
+        if (h.line <= at.line)
             header = line_of(text, h.line);
-    const bool is_header = content.substr(indent, 1) == "[";
-    std::string_view key = is_header ? content.substr(indent) : content.substr(indent, content.find('=') - indent);
-    key = key.substr(0, key.find('#'));
-    while (!key.empty() && (key.back() == ' ' || key.back() == '\t'))
-        key.remove_suffix(1);
-    const source_position first = first_place(text, header, is_header ? std::string_view() : key, line);
-    problem p{file, line, static_cast<std::uint32_t>(indent + 1), "", fmt::format("{} again", in_marks(key)),
-              "each key and table once", ""};
+    if (in_header) {
+        // The parser may have gone on to the next line already.
+        for (auto h = scan.headers.rbegin(); h != scan.headers.rend(); ++h) {
+            header = line_of(text, h->line);
+            at.line = h->line;
+            if (h->line <= at.line && header.find(name) != header.npos)
+                break;
+        }
+    }
+    const std::string_view line = line_of(text, at.line);
+    const std::size_t indent = std::min(line.find_first_not_of(" \t"), line.size());
+    problem p{file, at.line, static_cast<std::uint32_t>(indent + 1), "", "", "each key and table once", ""};
+    std::string_view key = in_header ? line.substr(0, line.rfind(']') + 1) : line.substr(0, line.find('='));
+    key = trimmed(key);
+    if (!in_header && !name.empty() && key != name) {  // in braces, not at the line's start
+        const std::size_t place = line.rfind(name, byte_of(line, at.column));
+        p.column = place == line.npos ? at.column : column_of(line, place);
+        p.found = fmt::format("{} again", in_marks(name));
+        p.hint = "it stands in the same braces already";
+        return p;
+    }
+    p.found = fmt::format("{} again", in_marks(key));
+    const source_position first = first_place(text, header, in_header ? std::string_view() : key, at.line);
     if (first.line != 0)
         p.hint = fmt::format("it stands in line {} already", first.line);
+    if (words.find("inline table") != words.npos || words.find("dotted key-value") != words.npos)
+        p.hint = fmt::format("the table was made whole in line {}", first.line);
     return p;
 }
 
@@ -187,6 +218,28 @@ problem number_too_large(const std::string& file, std::uint32_t line, const toke
             "a whole number from -9223372036854775808 to 9223372036854775807", ""};
 }
 
+bool has(std::string_view text, std::string_view part)
+{
+    return text.find(part) != text.npos;
+}
+
+// A hint for text that stands without quotes where a value is wanted, or a number that is none.
+std::string value_hint(std::string_view word, std::string_view parser_words)
+{
+    if (word == "yes" || word == "on" || word == "True" || word == "TRUE")
+        return "did you mean true?";
+    if (word == "no" || word == "off" || word == "False" || word == "FALSE")
+        return "did you mean false?";
+    if (has(parser_words, "leading zeroes"))
+        return "a number has no leading zeroes";
+    if (word.find_first_not_of("0123456789+-_.:xobeEabcdefABCDEF") == word.npos &&
+        word.find_first_of("0123456789") != word.npos)
+        return printable(parser_words.substr(0, parser_words.find(", saw ")), 60);
+    if (word.size() > 60)
+        return "text, durations and sizes stand in quotes";
+    return fmt::format("text, durations and sizes stand in quotes: \"{}\"", printable(word));
+}
+
 // The parser's words are made for those who know its grammar; the common slips get words of their own.
 problem syntax_problem(std::string_view text, const text_scan& scan, const std::string& file, const toml::parse_error& e)
 {
@@ -194,63 +247,57 @@ problem syntax_problem(std::string_view text, const text_scan& scan, const std::
     const std::string_view description = e.description();
     const std::string_view rest = after(description, ": ");
     const std::string_view words = rest.empty() ? description : rest;
+    const std::string_view scope = rest.empty() ? rest : description.substr(0, description.size() - rest.size());
     const std::string_view content = line_of(text, line);
-    if (is_key_twice(words))
-        return key_twice(text, scan, file, line);
     const token word = token_at(content, column);
-    if (words.find("not representable in 64 bits") != words.npos)
+    if (is_key_twice(words))
+        return key_twice(text, scan, file, {file, line, column}, words, has(scope, "table header"));
+    if (has(words, "not representable in 64 bits") || has(words, "limit of") || has(words, "numeric value too long"))
         return number_too_large(file, line, word);
 
-    const std::string_view scope = after(description, "while parsing ").substr(0, description.size() - words.size());
-    const auto scope_is = [&](std::string_view s) { return scope.substr(0, s.size()) == s; };
-    const bool in_key = scope_is("key") || scope_is("root") || scope_is("table");
-    const bool in_string = scope_is("string");
     problem p{file, line, column, "", "", "", ""};
-    if (words.find("limit of") != words.npos || words.find("numeric value too long") != words.npos)
-        return number_too_large(file, line, word);
-    if (in_string && (words.find("control character") != words.npos || words.find("end-of-file") != words.npos)) {
-        p.found = words.find("end-of-file") != words.npos || column > content.size() ? "the end of the line in a string"
-                                                                                     : "a control character in a string";
-        p.expected = p.found.front() == 't' ? "closing quotes" : "text";
-        if (p.found.front() == 'a')
-            p.hint = "write it as \\t, \\n or \\u00XX";
-        return p;
-    }
-    if (!in_key && !in_string && !scope_is("array") && !scope_is("inline") && !word.text.empty() &&
-        words.find("nested value depth") == words.npos) {
+    const bool at_line_end = byte_of(content, column) >= content.size();
+    if (has(words, "nested value depth")) {
+        p.found = "arrays and tables deep inside each other";
+        p.expected = fmt::format("at most {} levels", TOML_MAX_NESTED_VALUES);
+    } else if (has(scope, "string") && (has(words, "control character") || has(words, "end-of-file"))) {
+        p.found = at_line_end ? "the end of the line in a string" : "a control character in a string";
+        p.expected = at_line_end ? "closing quotes" : "text";
+        p.hint = at_line_end ? "" : "write it as \\t, \\n or \\u00XX";
+    } else if (has(words, "control character")) {
+        p.found = "a control character";
+        p.expected = "text";
+    } else if (has(words, "end-of-file")) {
+        p.found = "the end of the file";
+        p.expected = has(scope, "array") ? "a closing ']'" : has(scope, "inline table") ? "a closing '}'" : "a value";
+    } else if (has(words, "expected keys, tables") || has(words, "bare key starting character")) {
+        p.found = printable(after(words, "saw "), 60);
+        p.expected = "a key, a table header or a comment";
+        p.hint = "keys are of A-Z a-z 0-9 - _, or stand in quotes";
+    } else if (!has(scope, "key") && !has(scope, "table") && !has(scope, "string") && !has(scope, "array") && !word.text.empty()) {
         p.column = word.column;
         p.found = printable(word.text, 60);
         p.expected = "a value";
-        const bool number = std::isdigit(static_cast<unsigned char>(word.text.front())) != 0;
-        if (word.text.front() == '\'' || word.text.front() == '"')
-            p.hint = std::string(words);
-        else if (number && words.find("leading zeroes") != words.npos)
-            p.hint = "a number has no leading zeroes";
-        else if (word.text == "yes" || word.text == "on" || word.text == "True" || word.text == "TRUE")
-            p.hint = "did you mean true?";
-        else if (word.text == "no" || word.text == "off" || word.text == "False" || word.text == "FALSE")
-            p.hint = "did you mean false?";
-        else
-            p.hint = fmt::format("text, durations and sizes stand in quotes: \"{}\"", printable(word.text, 60));
-        return p;
-    }
-    if (words.find("expected keys, tables") != words.npos || words.find("bare key starting character") != words.npos) {
-        p.found = words.find("saw") != words.npos ? printable(after(words, "saw "), 60) : "something else";
-        p.expected = "a key, a table header or a comment";
-        p.hint = "keys are of A-Z a-z 0-9 - _, or stand in quotes";
-        return p;
-    }
-    const std::size_t saw = words.find(", saw ");
-    if (words.substr(0, 9) == "expected " && saw != words.npos) {
+        p.hint = value_hint(word.text, words);
+    } else if (const std::size_t saw = words.find(", saw "); words.substr(0, 9) == "expected " && saw != words.npos) {
         p.found = printable(words.substr(saw + 6), 60);
         p.expected = printable(words.substr(9, saw - 9));
         if (p.found == "'\\n'" || p.found == "'\\r'")
             p.found = "the end of the line";
-        if (p.expected.find("comment or whitespace") != p.expected.npos)
+        if (has(p.expected, "comment or whitespace")) {
+            p.expected = "the end of the line or a comment";
             p.hint = "one key a line";
+        } else if (p.expected == "value") {
+            p.expected = "a value";
+        } else if (has(p.expected, "after '\\r'")) {
+            p.found = "a carriage return alone";
+            p.expected = "lines that end in LF or CRLF";
+        } else if (has(p.expected, "closing '}'") && at_line_end) {
+            p.hint = "a table in braces stands on one line";
+        }
     } else {
         p.found = printable(words, 120);
-        p.expected = "TOML";
+        p.expected = "TOML syntax";
     }
     return p;
 }

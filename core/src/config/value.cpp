@@ -280,14 +280,19 @@ void table_reader::note(std::string_view key, std::string value, const setting* 
         origins_->push_back({path_of(key), std::move(value), from != nullptr ? to_string(from->where) : "default"});
 }
 
-void table_reader::finish()
+std::vector<std::string> table_reader::finish()
 {
-    if (table_ == nullptr)
-        return;
-    const std::string table = path_.empty() ? "a key or table of the file" : fmt::format("a key of {}", path_);
-    for (const auto& [key, value] : *table_)
-        if (std::find(known_.begin(), known_.end(), key) == known_.end())
-            add_problem(*problems_, value.key_where, path_of(key), "an unknown key", table, suggestion(key, known_));
+    std::vector<std::string> meant;
+    const bool has_index = path_.find('[') != path_.npos;
+    const std::string table = path_.empty() ? "a key or table of the file" : fmt::format("a key of {}", has_index ? path_ : fmt::format("[{}]", path_));
+    for (const auto& [key, value] : entries()) {
+        if (std::find(known_.begin(), known_.end(), key) != known_.end())
+            continue;
+        add_problem(*problems_, value.key_where, path_of(key), "an unknown key", table, suggestion(key, known_));
+        if (std::string close = strategy::closest(key, known_); !close.empty())
+            meant.push_back(path_of(close));
+    }
+    return meant;
 }
 
 std::string table_reader::path_of(std::string_view key) const

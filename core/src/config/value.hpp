@@ -187,7 +187,8 @@ public:
 
     /// Notes the origin of a key: `value` as TOML; `from` null: the default.
     void note(std::string_view key, std::string value, const setting* from);
-    void finish();
+    /// The keys that misspelt ones look like are returned: nothing more need be said about these.
+    std::vector<std::string> finish();
 
     [[nodiscard]] std::string path_of(std::string_view key) const;
     [[nodiscard]] const std::string& path() const noexcept { return path_; }
