@@ -64,9 +64,8 @@ char* put_json_header(char* p, std::int32_t code, std::int32_t opaque, bool onew
     p = put_fields<json_field_writer>(p, code, h) - 1;
     p = put_literal(p, oneway ? "},\"flag\":2,\"language\":\"CPP\",\"opaque\":" : "},\"flag\":0,\"language\":\"CPP\",\"opaque\":");
     p = put_decimal(p, opaque);
-    p = put_literal(p, ",\"version\":");
-    p = put_decimal(p, our_version);
-    return put_literal(p, "}");
+    static_assert(our_version == 479);
+    return put_literal(p, ",\"version\":479}");
 }
 
 char* put_binary_header(char* p, std::int32_t code, std::int32_t opaque, bool oneway, const send_head& h) noexcept

@@ -15,8 +15,8 @@
 
 namespace shunt::wire {
 
-/// Most bytes put_decimal touches: 19 digits and a sign, and some as it copies eight at a time.
-inline constexpr std::size_t decimal_room = 20 + 8;
+/// Most characters of a decimal: 19 digits and a sign.
+inline constexpr std::size_t decimal_room = 20;
 
 /// Most bytes put_json_text touches: six for a control character, and some as it copies in words.
 [[nodiscard]] constexpr std::size_t json_text_room(std::size_t size) noexcept { return 6 * size + 16; }
@@ -34,7 +34,7 @@ inline char* put_literal(char* p, std::string_view s) noexcept
 /// How many decimal digits `u` has.
 [[nodiscard]] constexpr std::size_t decimal_size(std::uint32_t u) noexcept
 {
-    constexpr std::uint32_t powers[] = {0, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
+    constexpr std::uint32_t powers[] = {1, 10, 100, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000, 1'000'000'000};
     const auto guess = static_cast<std::size_t>(std::bit_width(u | 1) * 1233) >> 12;
     return guess + (u >= powers[guess] ? 1 : 0);
 }
@@ -49,35 +49,51 @@ inline void put_eight_digits(char* p, std::uint32_t u) noexcept
     std::memcpy(p + 6, digit_pairs + 2 * (low % 100), 2);
 }
 
-inline char* put_decimal(char* p, std::int64_t v) noexcept
+/// `u` is below 100,000,000.
+inline char* put_small_decimal(char* p, std::uint32_t u) noexcept
 {
+    char* const end = p + decimal_size(u);
+    char* at = end;
+    for (; u >= 100; u /= 100) {
+        at -= 2;
+        std::memcpy(at, digit_pairs + 2 * (u % 100), 2);
+    }
+    if (u >= 10)
+        std::memcpy(at - 2, digit_pairs + 2 * u, 2);
+    else
+        at[-1] = static_cast<char>('0' + u);
+    return end;
+}
+
+inline char* put_long_decimal(char* p, std::int64_t v) noexcept
+{
+    constexpr std::uint32_t eight_digits = 100'000'000;
     auto u = static_cast<std::uint64_t>(v);
     if (v < 0) {
         *p++ = '-';
         u = 0 - u;
     }
-    constexpr std::uint32_t eight = 100'000'000;
-    if (u < eight) {
-        const auto small = static_cast<std::uint32_t>(u);
-        if (small < 10) {
-            *p = static_cast<char>('0' + small);
-            return p + 1;
-        }
-        if (small < 10'000) {
-            if (small >= 100)
-                p = put_decimal(p, small / 100);
-            std::memcpy(p, digit_pairs + 2 * (small % 100), 2);
-            return p + 2;
-        }
-        char digits[16];
-        put_eight_digits(digits, small);
-        const std::size_t size = decimal_size(small);
-        std::memcpy(p, digits + 8 - size, 8);  // what lies beyond `size` is written over
-        return p + size;
+    if (u < eight_digits)
+        return put_small_decimal(p, static_cast<std::uint32_t>(u));
+    const std::uint64_t high = u / eight_digits;
+    if (high < eight_digits) {
+        p = put_small_decimal(p, static_cast<std::uint32_t>(high));
+    } else {
+        p = put_small_decimal(p, static_cast<std::uint32_t>(high / eight_digits));
+        put_eight_digits(p, static_cast<std::uint32_t>(high % eight_digits));
+        p += 8;
     }
-    p = put_decimal(p, static_cast<std::int64_t>(u / eight));
-    put_eight_digits(p, static_cast<std::uint32_t>(u % eight));
+    put_eight_digits(p, static_cast<std::uint32_t>(u % eight_digits));
     return p + 8;
+}
+
+inline char* put_decimal(char* p, std::int64_t v) noexcept
+{
+    if (static_cast<std::uint64_t>(v) < 10) {
+        *p = static_cast<char>('0' + v);
+        return p + 1;
+    }
+    return put_long_decimal(p, v);
 }
 
 /// Eight bytes, the first one lowest.
