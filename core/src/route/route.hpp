@@ -15,6 +15,7 @@ namespace shunt::route {
 inline constexpr std::int32_t perm_read = 4, perm_write = 2, perm_inherit = 1;
 /// A route never has more queues than this; what a name server claims beyond it is cut with a warning.
 inline constexpr std::int32_t max_queues_per_broker = 65535;
+inline constexpr std::size_t max_queues = 1'000'000;  ///< in all, of each list
 
 struct broker {
     std::string name;
@@ -41,12 +42,18 @@ struct topic_route {
     std::string topic;
     bool ordered = false;                ///< the name server gave an order configuration; it fixes the queues
     std::string order_conf;
+    /// Static topic: the broker that owns logical queue i, "" while nobody claims it; otherwise empty. Logical numbers
+    /// go on the wire, brokers translate. They fix `publish` and `subscribe`: both are in order of the queue's number.
+    std::vector<std::string> logical_owners;
     std::vector<broker> brokers;
-    std::vector<queue> publish;          ///< queues a message may go to: writable, and the broker has a master
+    /// Queues a message may go to: writable, and the broker has a master. An order configuration and logical queues
+    /// are taken as they are, so that keys stay where they belong while a broker is away: master() may be null there.
+    std::vector<queue> publish;
     std::vector<queue> subscribe;        ///< queues a consumer reads: readable
     std::vector<std::string> warnings;   ///< parts of the answer that were skipped, each a sentence
 
-    /// Same brokers, addresses, permissions and queues. Warnings do not count.
+    /// Same brokers, addresses, permissions and queues. Warnings do not count, nor does how an order configuration is
+    /// spelled.
     [[nodiscard]] bool same_as(const topic_route& other) const noexcept;
     [[nodiscard]] const broker* find(std::string_view name) const noexcept;
 };
@@ -61,13 +68,20 @@ struct parse_result {
 
 /// Reads a name server's answer for `topic`: strict JSON or the legacy form with bare integer keys; unknown members are
 /// skipped, null and missing ones are empty; nesting and sizes are bounded. Bad parts of an order configuration are
-/// skipped with a warning.
+/// skipped with a warning; when nothing of it is left, that is an error, so that the last good route stays.
 [[nodiscard]] parse_result parse_route(std::string_view topic, std::string_view json);
 
 /// The template route of TBW102 applied to `topic`: every broker's queue counts capped at `default_queues`.
 [[nodiscard]] topic_route from_template(std::string_view topic, const topic_route& default_topic, std::int32_t default_queues);
 
 /// Puts brokers and queues in canonical order and works out `publish` and `subscribe`. For tests and the simulator.
+/// Of two brokers with one name the first in order of cluster and addresses stays.
 void finish(topic_route& r);
+
+/// Adds a sentence to the warnings, each once and only so many.
+void add_warning(topic_route& r, std::string text);
+
+/// A logical queue that nobody claims in `now`, as happens while its owner changes, stays with its owner in `before`.
+void keep_last_owners(topic_route& now, const topic_route& before);
 
 }  // namespace shunt::route
