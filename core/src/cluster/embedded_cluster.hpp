@@ -72,7 +72,7 @@ struct counters {
 struct topic_settings {
     int queues = 4;
     int perm = 6;                          ///< 4 read, 2 write
-    std::vector<std::string> brokers;      ///< none: all of them
+    std::vector<std::string> brokers = {}; ///< none: all of them
     bool order = false;                    ///< also stores an order configuration at the name server
 };
 
