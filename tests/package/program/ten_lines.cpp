@@ -1,0 +1,14 @@
+#include <shunt/producer.hpp>
+
+#include <iostream>
+
+int main(int argc, char** argv)
+{
+    auto producer = shunt::producer::open(argc > 1 ? argv[1] : "shunt.toml");
+    if (!producer)
+        return std::cerr << producer.error().text << '\n', 2;
+    const auto sent = producer->send(shunt::message("orders", "hello"));
+    if (!sent)
+        return std::cerr << sent.error().message() << '\n', 1;
+    std::cout << "stored in queue " << sent->queue << " of " << sent->broker << '\n';
+}
