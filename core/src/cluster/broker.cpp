@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 
 namespace shunt::cluster {
 namespace {
@@ -88,6 +89,34 @@ std::string illegal_message(std::size_t max_body)
 {
     return fmt::format("the message is illegal, maybe msg body or properties length not matched. msg body length limit {}B, "
                        "msg properties length limit 32KB.", max_body);
+}
+
+std::optional<std::int64_t> number(std::string_view text) noexcept
+{
+    std::int64_t value = 0;
+    const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (ec != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
+    return value;
+}
+
+/// The first of the three that is there counts; three days at most.
+bool timer_is_fine(std::string_view delay_s, std::string_view delay_ms, std::string_view deliver_at, std::int64_t now_ms)
+{
+    constexpr std::int64_t most_ms = 259'200'000;
+    if (!delay_s.empty()) {
+        const auto value = number(delay_s);
+        return value && *value <= most_ms / 1000;
+    }
+    if (!delay_ms.empty()) {
+        const auto value = number(delay_ms);
+        return value && *value <= most_ms;
+    }
+    if (!deliver_at.empty()) {
+        const auto value = number(deliver_at);
+        return value && *value <= now_ms + most_ms;
+    }
+    return true;
 }
 
 std::string perm_text(std::int32_t perm)
@@ -448,7 +477,7 @@ void broker::send(peer& from, const wire::command& request, std::string_view bod
         return send_batch(from, request, head, body, *topic, out, now_ms);
 
     // One look at the properties for all that matters here.
-    std::string_view unique_key, delay, timer;
+    std::string_view unique_key, delay, delay_s, delay_ms, deliver_at;
     bool inner = false, half = false;
     wire::each_property(head.properties, [&](std::string_view name, std::string_view value) {
         if (name == "UNIQ_KEY")
@@ -459,33 +488,36 @@ void broker::send(peer& from, const wire::command& request, std::string_view bod
             inner = true;
         else if (name == "TRAN_MSG")
             half = value == "true";
+        else if (name == "TIMER_DELAY_SEC")
+            delay_s = value;
+        else if (name == "TIMER_DELAY_MS")
+            delay_ms = value;
         else if (name == "TIMER_DELIVER_MS")
-            timer = value;
+            deliver_at = value;
     });
-    const bool open_ended = !head.properties.empty() && head.properties.back() != '\x02';
     std::string closed_properties;
-    if (open_ended) {
+    if (!head.properties.empty() && head.properties.back() != '\x02') {
         closed_properties = std::string(head.properties) + '\x02';
         head.properties = closed_properties;
     }
-    if (body.size() > cluster_.settings.max_body || inner ||
-        head.properties.size() + stored_properties_.size() > max_properties)
+    wire::buffer half_properties;
+    std::string_view more_properties = stored_properties_;
+    if (half) {
+        half_properties.put(stored_properties_);
+        wire::put_property(half_properties, "REAL_TOPIC", head.topic);
+        wire::put_property(half_properties, "REAL_QID", decimal(head.queue_id).view());
+        more_properties = half_properties.view();
+    }
+    if (body.size() > cluster_.settings.max_body || inner || head.properties.size() + more_properties.size() > max_properties)
         return fail(response::message_illegal, illegal_message(cluster_.settings.max_body));
     if (!delay.empty()) {
-        std::int32_t level = 0;
-        const auto [end, ec] = std::from_chars(delay.data(), delay.data() + delay.size(), level);
-        if (ec != std::errc{} || end != delay.data() + delay.size())
+        if (!number(delay))
             return put_answer(out, cluster_.style, request, response::system_error,
                               fmt::format("java.lang.NumberFormatException: For input string: \"{}\"", delay));
-    }
-    if (!timer.empty()) {
-        std::int64_t due = 0;
-        const auto [end, ec] = std::from_chars(timer.data(), timer.data() + timer.size(), due);
-        if (ec != std::errc{} || end != timer.data() + timer.size() || due - now_ms > 259'200'000)
-            return fail(response::message_illegal,
-                        "timer message illegal, the delay time should not be bigger than the max delay 259200000ms; or if "
-                        "set del msg, the delay time should be bigger than the current time");
-    }
+    } else if (!timer_is_fine(delay_s, delay_ms, deliver_at, now_ms))
+        return fail(response::message_illegal,
+                    "timer message illegal, the delay time should not be bigger than the max delay 259200000ms; or if "
+                    "set del msg, the delay time should be bigger than the current time");
 
     new_message m;
     m.queue_id = head.queue_id;
@@ -495,30 +527,22 @@ void broker::send(peer& from, const wire::command& request, std::string_view bod
     m.stored_ms = now_ms;
     m.born_host = from.address();
     m.properties = head.properties;
-    m.more_properties = stored_properties_;
+    m.more_properties = more_properties;
     m.body = body;
     if (half) {
-        if (topic_log* halves = store_.find(half_topic); halves == nullptr)
-            store_.put_topic({.name = std::string(half_topic), .read_queues = 1, .write_queues = 1, .perm = 6});
-        topic_log* halves = store_.find(half_topic);
-        wire::buffer more;
-        more.put(stored_properties_);
-        wire::put_property(more, "REAL_TOPIC", head.topic);
-        wire::put_property(more, "REAL_QID", decimal(head.queue_id).view());
+        topic = store_.find(half_topic);
+        if (topic == nullptr)
+            topic = &store_.put_topic({.name = std::string(half_topic), .read_queues = 1, .write_queues = 1, .perm = 6});
         m.queue_id = 0;
         m.sys_flag &= ~sys_transaction_bits;
-        m.more_properties = more.view();
-        const record& r = put(*halves, m);
-        undecided_.insert(r.commit_log_offset);
-        std::string id;
-        put_offset_id(id, id_prefix_, r.commit_log_offset);
-        return stored_answer(out, request, id, head.queue_id, r.queue_offset, unique_key);
     }
     const record& r = put(*topic, m);
+    if (half)
+        undecided_.insert(r.commit_log_offset);
     std::string id;
     id.reserve(56);
     put_offset_id(id, id_prefix_, r.commit_log_offset);
-    stored_answer(out, request, id, r.queue_id, r.queue_offset, unique_key);
+    stored_answer(out, request, id, head.queue_id, r.queue_offset, unique_key);
 }
 
 void broker::send_batch(peer& from, const wire::command& request, const wire::send_head& head, std::string_view body,
@@ -587,6 +611,11 @@ void broker::reply(peer& from, const wire::command& request, std::string_view bo
     if (!wire::read_send_head(request, head, wrong))
         return put_answer(out, cluster_.style, request, response::system_error,
                           fmt::format("java.lang.NullPointerException: header field {} is missing or not a number", wrong));
+    if (const std::string problem = topic_problem(head.topic); !problem.empty())
+        return put_answer(out, cluster_.style, request, response::invalid_parameter, problem, region);
+    if (body.size() > cluster_.settings.max_body || head.properties.size() + stored_properties_.size() > max_properties)
+        return put_answer(out, cluster_.style, request, response::message_illegal,
+                          illegal_message(cluster_.settings.max_body), region);
     const std::string_view to = wire::find_property(head.properties, "REPLY_TO_CLIENT");
     const auto it = clients_.find(to);
     const auto connection = it == clients_.end() ? nullptr : it->second.connection.lock();
@@ -966,7 +995,8 @@ void broker::create_topic(const wire::command& request, wire::buffer& out)
     config.order = request.find("order").value_or("false") == "true";
     config.sys_flag = static_cast<std::int32_t>(request.number("topicSysFlag").value_or(0));
     store_.put_topic(config);
-    put_answer(out, cluster_.style, request, response::success);
+    // What brokers say when all went well: an answer is judged by its code.
+    put_answer(out, cluster_.style, request, response::success, "not set any response code");
 }
 
 }  // namespace shunt::cluster

@@ -72,7 +72,6 @@ struct embedded_cluster::impl {
         broker* what = nullptr;
         std::unique_ptr<server> at;
         tcp::endpoint home;
-        bool away = false;  ///< refuses or is gone
     };
 
     explicit impl(options wanted)
@@ -160,7 +159,6 @@ struct embedded_cluster::impl {
         if (const auto ec = p.at->listen(at); ec)
             return fmt::format("{} cannot listen at port {}: {}", p.what->name(), at.port(), ec.message());
         p.what->set_port(p.at->port());
-        p.away = false;
         return std::nullopt;
     }
 
@@ -179,11 +177,9 @@ struct embedded_cluster::impl {
                 using T = std::decay_t<decltype(c)>;
                 if constexpr (std::is_same_v<T, set_refuse>) {
                     b.registered = true;
-                    p.away = true;
                     return refuse(*p.at, b.name());
                 } else if constexpr (std::is_same_v<T, set_gone>) {
                     b.registered = false;
-                    p.away = true;
                     return refuse(*p.at, b.name());
                 } else if constexpr (std::is_same_v<T, set_move>) {
                     b.registered = true;

@@ -110,8 +110,8 @@ public:
     ///   BROKER ok                undoes all of these; listens again where it did at first
     ///   name-server hang | refuse | ok      as for a broker
     ///   name-server forget       knows no broker and no topic any more, until `ok`
-    /// latency, one of {code, hang, drop, half, close, garbage, twice}, one of {refuse, gone}, move, perm and queues
-    /// hold side by side.
+    /// latency, one of {code, hang, drop, half, close, garbage, twice}, one of {refuse, gone, move}, perm and queues hold
+    /// side by side; of those in braces the last one counts.
     [[nodiscard]] std::optional<std::string> command(std::string_view line);
 
     /// Creates or changes a topic. Nothing, or what was wrong.
