@@ -12,8 +12,8 @@ namespace shunt::wire {
 
 struct batch_item {
     std::int32_t flag = 0;
-    std::string_view body;
-    std::string_view properties;  ///< encoded, at most 32767 bytes: checked by the caller
+    std::string_view body{};
+    std::string_view properties{};  ///< encoded, at most 32767 bytes: checked by the caller
 };
 
 /// Bytes put_batch_item will append.

@@ -37,8 +37,8 @@ inline constexpr std::int32_t success = 0, system_error = 1, system_busy = 2, re
 }
 
 struct field {
-    std::string_view name;
-    std::string_view value;
+    std::string_view name{};
+    std::string_view value{};
 };
 
 /// A decoded header. Views stay valid until the decoder's next decode() and while the frame's bytes do.
@@ -48,7 +48,7 @@ struct command {
     std::int32_t flag = 0;
     std::int32_t version = 0;
     std::string_view language;          ///< "JAVA", ...; empty when absent or unknown
-    std::string_view remark;
+    std::string_view remark{};
     std::span<const field> fields;      ///< extFields, in the order on the wire; of doubles the last wins
 
     [[nodiscard]] bool is_response() const noexcept { return (flag & flag_response) != 0; }
@@ -83,8 +83,8 @@ struct outgoing {
     std::int32_t flag = 0;
     std::int32_t version = our_version;
     std::string_view language = "CPP";
-    std::string_view remark;
-    std::span<const field> fields;
+    std::string_view remark{};
+    std::span<const field> fields{};
 };
 
 /// Appends a whole frame to `out`. The binary form cannot express codes above 32767: json is used for them.

@@ -16,16 +16,16 @@ inline constexpr std::int32_t sys_compressed = 0x1, sys_prepared = 0x4, sys_lz4 
 
 /// The header fields of SEND_MESSAGE_V2 and its relatives. Views are read during the call only.
 struct send_head {
-    std::string_view group;
-    std::string_view topic;
+    std::string_view group{};
+    std::string_view topic{};
     std::string_view default_topic = "TBW102";
     std::int32_t default_topic_queues = 4;
     std::int32_t queue_id = 0;
     std::int32_t sys_flag = 0;
     std::int64_t born_ms = 0;
     std::int32_t flag = 0;
-    std::string_view properties;  ///< encoded, see properties.hpp
-    std::string_view broker;      ///< broker name: proxies route by it
+    std::string_view properties{};  ///< encoded, see properties.hpp
+    std::string_view broker{};      ///< broker name: proxies route by it
     bool batch = false;
     bool unit_mode = false;
     std::span<const field> extra{};  ///< further extFields (credentials, namespace), written last; not read back

@@ -25,14 +25,14 @@ struct stored_message {
     std::int64_t commit_log_offset = 0;
     std::int32_t sys_flag = 0;
     std::int64_t born_ms = 0;
-    host_address born_host;
+    host_address born_host{};
     std::int64_t store_ms = 0;
-    host_address store_host;
+    host_address store_host{};
     std::int32_t reconsume_times = 0;
     std::int64_t prepared_offset = 0;
-    std::string_view body;        ///< as stored (may be compressed, see sys_flag)
-    std::string_view topic;
-    std::string_view properties;  ///< encoded
+    std::string_view body{};        ///< as stored (may be compressed, see sys_flag)
+    std::string_view topic{};
+    std::string_view properties{};  ///< encoded
 };
 
 enum class stored_status : std::uint8_t { message, blank, end, bad };
