@@ -5,6 +5,7 @@
 #include <config/toml_text.hpp>
 
 #include <plugin/registry.hpp>
+#include <strategy/host.hpp>
 #include <strategy/settings_check.hpp>
 
 #include <fmt/format.h>
@@ -69,6 +70,41 @@ void tell_not_found(strategy_kind kind, const strategy_options& strategy, const 
     add_problem(problems, strategy.where, path + ".use", std::move(found), std::move(expected), std::move(hint));
 }
 
+// Lends a strategy what it needs for the moment of a trial, and nothing of the world.
+class trial_environment final : public strategy::environment {
+public:
+    std::int64_t now_ns() override { return 0; }
+    std::uint64_t random() override { return 0; }
+    void log(std::int32_t, std::string_view) override {}
+    void request_probe(std::string_view, std::uint32_t, std::int64_t) override {}
+};
+
+// Makes an instance and destroys it: some rules, as two arrays of one length, only the strategy itself knows.
+// Empty: it was made; else the strategy's own words.
+template <typename Instance, typename Class>
+std::string try_out(const Class& table, const shunt_host& host, const shunt_config& settings)
+{
+    const shunt_instance info{sizeof(shunt_instance), 0};
+    Instance* made = nullptr;
+    (void)strategy::host_table::take_error();
+    const shunt_status status = table.create(&host, &settings, &info, &made);
+    if (status == SHUNT_OK && made != nullptr) {
+        table.destroy(made);
+        return {};
+    }
+    const std::string words = strategy::host_table::take_error();
+    return words.empty() ? fmt::format("it failed with status {}", status) : words;
+}
+
+std::string try_out(const strategy::strategy_class& cls, const strategy::checked_settings& settings)
+{
+    trial_environment nowhere;
+    const strategy::host_table host(nowhere, "", cls.name);
+    if (cls.kind == strategy_kind::selector)
+        return try_out<shunt_selector>(cls.selector(), host.table(), settings.config());
+    return try_out<shunt_fault>(cls.fault(), host.table(), settings.config());
+}
+
 }  // namespace
 
 void check_strategies(const producer_options& options, plugin::registry& registry, std::vector<problem>& problems)
@@ -83,7 +119,12 @@ void check_strategies(const producer_options& options, plugin::registry& registr
             add_problem(found, s.where, path + ".use", in_marks(s.use), "a selector that can filter",
                         "it only picks; name it as the policy's selector");
         std::vector<strategy::setting_problem> wrong;
-        (void)strategy::check_settings(*cls, s.settings, s.where, wrong);
+        const auto settings = strategy::check_settings(*cls, s.settings, s.where, wrong);
+        if (wrong.empty()) {
+            if (std::string refusal = try_out(*cls, settings); !refusal.empty())
+                add_problem(found, s.where, path, fmt::format("{} with these settings", in_marks(s.use)),
+                            "a strategy that accepts its settings", std::move(refusal));
+        }
         for (strategy::setting_problem& w : wrong)
             add_problem(found, w.where, fmt::format("{}.{}", path, w.key), w.found, w.expected, w.hint);
     });

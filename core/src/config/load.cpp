@@ -45,10 +45,10 @@ void each_producer_key(F f)
     f("max_in_flight_bytes", byte_size{1, 1024 * GiB}, &o::max_in_flight_bytes);
     f("when_full", enumerated<when_full>{{{"wait", "refuse", "suspend"}}}, &o::when_full);
     f("max_body", byte_size{1, 15 * MiB}, &o::max_body);  // a frame holds 16 MiB, the header included
+    f("write_order_key", flag{}, &o::write_order_key);
     f("auto_create_topics", flag{}, &o::auto_create_topics);
     f("default_topic", topic_rule(), &o::default_topic);
     f("default_topic_queues", whole_number{1, 65535}, &o::default_topic_queues);
-    f("write_order_key", flag{}, &o::write_order_key);
     f("route_refresh", duration{milliseconds(10), hours(24)}, &o::route_refresh);
     f("heartbeat", duration{milliseconds(10), minutes(2)}, &o::heartbeat);  // brokers forget a client after 120 s
     f("connect_timeout", duration{milliseconds(1), hours(1)}, &o::connect_timeout);
@@ -198,8 +198,9 @@ private:
     void read_producer()
     {
         table_reader producer = table("producer");
-        read_name_servers(producer);
         each_producer_key([&](std::string_view key, const auto& rule, auto member) {
+            if (key == "embedded")
+                read_name_servers(producer);  // in the order of config/shunt.toml
             const std::string path = producer.path_of(key);
             if (const setting* found = producer.find(key))
                 book_.places[path] = found->where;

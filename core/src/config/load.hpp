@@ -33,7 +33,7 @@ struct loaded {
 [[nodiscard]] std::vector<problem> check_options(const producer_options& options);
 
 /// The strategies named in the policies are there, are of the right kind, and take the settings they are given. Loads
-/// them. Problems are appended in the order of the file.
+/// them, and makes each once for trial. Problems are appended in the order of the file.
 void check_strategies(const producer_options& options, plugin::registry& registry, std::vector<problem>& problems);
 
 /// Adds what the strategies' settings are where the file leaves them out. Loads the strategies; those that cannot be

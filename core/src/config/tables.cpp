@@ -223,6 +223,8 @@ policy_options policy_from(const setting& table, const std::string& path, const 
     read_strategy(reader, "selector", rules.both_required, out.selector);
     read_strategy(reader, "fault", rules.both_required, out.fault);
 
+    if (reader.entries().find("filters") == reader.entries().end())
+        reader.note("filters", "[]", nullptr);
     if (const setting_array* filters = reader.find_array("filters", "an array of tables that name strategies"))
         for (std::size_t i = 0; i < filters->size(); ++i)
             if (auto filter = strategy_from((*filters)[i], fmt::format("{}[{}]", reader.path_of("filters"), i), problems, origins))

@@ -6,17 +6,36 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
+#include <exception>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+namespace shunt::config {
+
+// The parser's assertions fail on some broken texts ("[:a]"). They must end the parsing, not the program, and must not
+// vanish in a release.
+struct parser_confused : std::exception {};
+
+constexpr void parser_assert(bool holds)
+{
+    if (!holds)
+        throw parser_confused();
+}
+
+}  // namespace shunt::config
+
+#pragma push_macro("NDEBUG")
+#undef NDEBUG
+#define TOML_ASSERT(...) shunt::config::parser_assert(static_cast<bool>(__VA_ARGS__))
 #define TOML_EXCEPTIONS 1
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_MAX_NESTED_VALUES 32
 #include <toml++/toml.h>
-
-#include <algorithm>
-#include <cmath>
-#include <optional>
-#include <sstream>
-#include <utility>
+#pragma pop_macro("NDEBUG")
 
 namespace shunt::config {
 
@@ -83,6 +102,8 @@ bool ends_token(char c)
 {
     return c == ' ' || c == '\t' || c == ',' || c == '=' || c == '[' || c == ']' || c == '{' || c == '}' || c == '#';
 }
+
+constexpr const char* key_hint = "keys are of A-Z a-z 0-9 - _, or stand in quotes";
 
 // What stands without quotes at a column of a line, and the column it begins at.
 struct token {
@@ -243,12 +264,13 @@ std::string value_hint(std::string_view word, std::string_view parser_words)
 // The parser's words are made for those who know its grammar; the common slips get words of their own.
 problem syntax_problem(std::string_view text, const text_scan& scan, const std::string& file, const toml::parse_error& e)
 {
-    const std::uint32_t line = e.source().begin.line, column = e.source().begin.column;
+    const std::uint32_t line = e.source().begin.line;
+    const std::string_view content = line_of(text, line);
+    const std::uint32_t column = std::min<std::uint32_t>(e.source().begin.column, column_of(content, content.size()));
     const std::string_view description = e.description();
     const std::string_view rest = after(description, ": ");
     const std::string_view words = rest.empty() ? description : rest;
     const std::string_view scope = rest.empty() ? rest : description.substr(0, description.size() - rest.size());
-    const std::string_view content = line_of(text, line);
     const token word = token_at(content, column);
     if (is_key_twice(words))
         return key_twice(text, scan, file, {file, line, column}, words, has(scope, "table header"));
@@ -273,7 +295,7 @@ problem syntax_problem(std::string_view text, const text_scan& scan, const std::
     } else if (has(words, "expected keys, tables") || has(words, "bare key starting character")) {
         p.found = printable(after(words, "saw "), 60);
         p.expected = "a key, a table header or a comment";
-        p.hint = "keys are of A-Z a-z 0-9 - _, or stand in quotes";
+        p.hint = key_hint;
     } else if (!has(scope, "key") && !has(scope, "table") && !has(scope, "string") && !has(scope, "array") && !word.text.empty()) {
         p.column = word.column;
         p.found = printable(word.text, 60);
@@ -300,6 +322,25 @@ problem syntax_problem(std::string_view text, const text_scan& scan, const std::
         p.expected = "TOML syntax";
     }
     return p;
+}
+
+// The line that confuses the parser: the last of the shortest text that does.
+std::uint32_t confusing_line(std::string_view text)
+{
+    std::uint32_t clear = 0, confused = static_cast<std::uint32_t>(std::count(text.begin(), text.end(), '\n') + 1);
+    while (confused - clear > 1) {
+        const std::uint32_t middle = clear + (confused - clear) / 2;
+        const std::string_view last = line_of(text, middle);
+        try {
+            (void)toml::parse(text.substr(0, static_cast<std::size_t>(last.data() + last.size() - text.data())));
+            clear = middle;
+        } catch (const toml::parse_error&) {
+            clear = middle;  // it came to an end in good order: the text was cut inside something
+        } catch (const parser_confused&) {
+            confused = middle;
+        }
+    }
+    return confused;
 }
 
 // ---- back to text ----
@@ -365,6 +406,13 @@ setting parse_toml(std::string_view text, const std::string& file, std::vector<p
         return out;
     } catch (const toml::parse_error& e) {
         problems.push_back(syntax_problem(text, scan, shown_file, e));
+        return {};
+    } catch (const parser_confused&) {
+        const std::uint32_t line = confusing_line(text);
+        const std::string_view content = trimmed(line_of(text, line));
+        const bool header = content.substr(0, 1) == "[";
+        add_problem(problems, {shown_file, line, 1}, "", in_marks(content), header ? "a table header" : "TOML syntax",
+                    header ? key_hint : "");
         return {};
     }
 }
