@@ -114,9 +114,9 @@ public:
     {
         using step = load_error (reader::*)();
         // The note comes early: a file that is refused for its flags is still known by the names it offers.
-        for (const step s : {&reader::read_header, &reader::read_segments, &reader::read_note, &reader::judge_abi,
-                             &reader::judge_segments, &reader::read_dynamic, &reader::judge_flags, &reader::read_symbols,
-                             &reader::judge_symbols, &reader::judge_needed})
+        for (const step s : {&reader::read_header, &reader::read_segments, &reader::read_dynamic, &reader::judge_kind,
+                             &reader::read_note, &reader::judge_abi, &reader::judge_segments, &reader::judge_flags,
+                             &reader::read_symbols, &reader::judge_symbols, &reader::judge_needed})
             if (load_error e = (this->*s)())
                 return e;
         return {};
@@ -254,6 +254,64 @@ private:
         return any ? load_error{} : damaged("it has no segment to load");
     }
 
+    load_error read_dynamic()
+    {
+        const auto segment = std::find_if(segments_.begin(), segments_.end(), [](const Elf64_Phdr& s) { return s.p_type == PT_DYNAMIC; });
+        if (segment == segments_.end())
+            return no(refusal::not_shared_object, "it is linked statically, not a library", "link it with -shared");
+        const auto start = offset_of(segment->p_vaddr, segment->p_filesz);
+        if (!start)
+            return damaged("its dynamic section lies outside its segments");
+        bool ended = false;
+        for (std::uint64_t i = 0; !ended && (i + 1) * sizeof(Elf64_Dyn) <= segment->p_filesz; ++i) {
+            Elf64_Dyn d;
+            (void)read(*start + i * sizeof d, d);
+            ended = d.d_tag == DT_NULL;
+            dynamic_.push_back(d);
+        }
+        if (!ended)
+            return damaged("its dynamic section has no end");
+
+        const auto table = entry(DT_STRTAB), size = entry(DT_STRSZ), symbols = entry(DT_SYMTAB);
+        if (!table || !size || !symbols)
+            return damaged("its dynamic section names no symbols");
+        const auto at = offset_of(*table, *size);
+        if (!at)
+            return damaged("its string table lies outside its segments");
+        strings_ = bytes_.substr(*at, *size);
+        for (const Elf64_Dyn& d : dynamic_) {
+            if (d.d_tag != DT_NEEDED && d.d_tag != DT_RUNPATH && d.d_tag != DT_RPATH)
+                continue;
+            const auto text = text_at(d.d_un.d_val);
+            if (!text)
+                return damaged("a name in its dynamic section lies outside its string table");
+            if (d.d_tag == DT_NEEDED)
+                out_.needed.emplace_back(*text);
+            else
+                search_path_ = *text;
+        }
+        return {};
+    }
+
+    [[nodiscard]] std::optional<std::uint64_t> entry(std::int64_t tag) const noexcept
+    {
+        for (const Elf64_Dyn& d : dynamic_)
+            if (d.d_tag == tag)
+                return d.d_un.d_val;
+        return std::nullopt;
+    }
+
+    load_error judge_kind()
+    {
+        const std::uint64_t flags_1 = entry(DT_FLAGS_1).value_or(0);
+        const bool interpreted = std::any_of(segments_.begin(), segments_.end(), [](const Elf64_Phdr& s) { return s.p_type == PT_INTERP; });
+        if ((flags_1 & DF_1_PIE) != 0 || (interpreted && entry(DT_DEBUG)))
+            return no(refusal::not_shared_object, "it is a program, not a library", "link it with -shared");
+        if ((flags_1 & DF_1_NOOPEN) != 0)
+            return no(refusal::not_shared_object, "it forbids to be loaded at run time", "link it without -Wl,-z,nodlopen");
+        return {};
+    }
+
     load_error read_note()
     {
         bool has_ours = false;
@@ -378,61 +436,9 @@ private:
         return {};
     }
 
-    load_error read_dynamic()
-    {
-        const auto segment = std::find_if(segments_.begin(), segments_.end(), [](const Elf64_Phdr& s) { return s.p_type == PT_DYNAMIC; });
-        if (segment == segments_.end())
-            return no(refusal::not_shared_object, "it is linked statically, not a library", "link it with -shared");
-        const auto start = offset_of(segment->p_vaddr, segment->p_filesz);
-        if (!start)
-            return damaged("its dynamic section lies outside its segments");
-        bool ended = false;
-        for (std::uint64_t i = 0; !ended && (i + 1) * sizeof(Elf64_Dyn) <= segment->p_filesz; ++i) {
-            Elf64_Dyn d;
-            (void)read(*start + i * sizeof d, d);
-            ended = d.d_tag == DT_NULL;
-            dynamic_.push_back(d);
-        }
-        if (!ended)
-            return damaged("its dynamic section has no end");
-
-        const auto table = entry(DT_STRTAB), size = entry(DT_STRSZ), symbols = entry(DT_SYMTAB);
-        if (!table || !size || !symbols)
-            return damaged("its dynamic section names no symbols");
-        const auto at = offset_of(*table, *size);
-        if (!at)
-            return damaged("its string table lies outside its segments");
-        strings_ = bytes_.substr(*at, *size);
-        for (const Elf64_Dyn& d : dynamic_) {
-            if (d.d_tag != DT_NEEDED && d.d_tag != DT_RUNPATH && d.d_tag != DT_RPATH)
-                continue;
-            const auto text = text_at(d.d_un.d_val);
-            if (!text)
-                return damaged("a name in its dynamic section lies outside its string table");
-            if (d.d_tag == DT_NEEDED)
-                out_.needed.emplace_back(*text);
-            else
-                search_path_ = *text;
-        }
-        return {};
-    }
-
-    [[nodiscard]] std::optional<std::uint64_t> entry(std::int64_t tag) const noexcept
-    {
-        for (const Elf64_Dyn& d : dynamic_)
-            if (d.d_tag == tag)
-                return d.d_un.d_val;
-        return std::nullopt;
-    }
-
     load_error judge_flags()
     {
-        const std::uint64_t flags = entry(DT_FLAGS).value_or(0), flags_1 = entry(DT_FLAGS_1).value_or(0);
-        const bool interpreted = std::any_of(segments_.begin(), segments_.end(), [](const Elf64_Phdr& s) { return s.p_type == PT_INTERP; });
-        if ((flags_1 & DF_1_PIE) != 0 || (interpreted && entry(DT_DEBUG)))
-            return no(refusal::not_shared_object, "it is a program, not a library", "link it with -shared");
-        if ((flags_1 & DF_1_NOOPEN) != 0)
-            return no(refusal::not_shared_object, "it forbids to be loaded at run time", "link it without -Wl,-z,nodlopen");
+        const std::uint64_t flags = entry(DT_FLAGS).value_or(0);
         if (entry(DT_TEXTREL) || (flags & DF_TEXTREL) != 0)
             return no(refusal::text_relocations, "has relocations in its code", "compile it with -fPIC");
         if ((flags & DF_STATIC_TLS) != 0)

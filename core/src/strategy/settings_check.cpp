@@ -112,7 +112,8 @@ std::string choice_text(const std::vector<std::string>& choices)
 std::string type_text(const parameter& p, std::int32_t type, bool many)
 {
     const auto noun = [&](std::string_view one, std::string_view more) {
-        return fmt::format("{}{}", many ? more : one, range_text(p, type));
+        const bool counts = !p.unit.empty() && (type == SHUNT_T_I64 || type == SHUNT_T_F64);
+        return fmt::format("{}{}{}", many ? more : one, range_text(p, type), counts ? fmt::format(" ({})", p.unit) : "");
     };
     switch (type) {
     case SHUNT_T_BOOL: return many ? "true or false each" : "true or false";
@@ -470,14 +471,12 @@ checked_settings check_settings(const strategy_class& cls, const setting_table& 
 
 std::string describe(const parameter& p)
 {
-    const bool array = p.type == SHUNT_T_ARRAY;
-    std::string text = array ? "an array of " : "";
-    if (array && p.min_count > 0)
-        text += fmt::format("at least {} ", p.min_count);
-    text += type_text(p, array ? p.element_type : p.type, array);
-    if (!p.unit.empty())
-        text += fmt::format(" ({})", p.unit);
-    return text;
+    if (p.type != SHUNT_T_ARRAY)
+        return type_text(p, p.type, false);
+    const std::string elements = type_text(p, p.element_type, true);
+    return p.min_count == 0   ? fmt::format("an array of {}", elements)
+           : p.min_count == 1 ? fmt::format("a non-empty array of {}", elements)
+                              : fmt::format("an array of at least {} {}", p.min_count, elements);
 }
 
 std::string wrong_with(const parameter& p)

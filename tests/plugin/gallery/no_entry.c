@@ -1,0 +1,4 @@
+/* Exports nothing. */
+#define GALLERY_WITHOUT_ENTRY
+
+#include "gallery.h"

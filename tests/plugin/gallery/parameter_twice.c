@@ -1,0 +1,7 @@
+/* Declares one parameter twice. */
+#include <shunt/sdk/abi.h>
+#define GALLERY_PARAMS params, 2, sizeof(shunt_param)
+static const shunt_param params[] = {
+    {{"size", 4}, {"how many", 8}, {"7", 1}, {0, 0}, {0, 0}, SHUNT_T_I64, 0, 0, 0, 1, 16},
+    {{"size", 4}, {"how many", 8}, {"7", 1}, {0, 0}, {0, 0}, SHUNT_T_I64, 0, 0, 0, 1, 16}};
+#include "gallery.h"
