@@ -61,16 +61,25 @@ public:
         handle_ = dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
         if (handle_ == nullptr)
             throw std::runtime_error(dlerror());
-        const auto entry = reinterpret_cast<shunt_entry_fn>(dlsym(handle_, SHUNT_ENTRY_NAME));
-        if (entry == nullptr)
+        entry_ = reinterpret_cast<shunt_entry_fn>(dlsym(handle_, SHUNT_ENTRY_NAME));
+        if (entry_ == nullptr)
             throw std::runtime_error(path_ + " exports no " SHUNT_ENTRY_NAME);
         const shunt_handshake hello{sizeof hello, SHUNT_ABI_MAJOR, SHUNT_ABI_MINOR, str("test")};
-        description_ = entry(&hello);
+        description_ = entry_(&hello);
         if (description_ == nullptr)
             throw std::runtime_error(path_ + " is not for this host");
     }
 
+    /// Another strategy of the same file.
+    [[nodiscard]] plugin named(std::string other) const
+    {
+        plugin p = *this;
+        p.name_ = std::move(other);
+        return p;
+    }
+
     [[nodiscard]] const shunt_plugin& description() const { return *description_; }
+    [[nodiscard]] shunt_entry_fn entry() const { return entry_; }
     [[nodiscard]] const std::string& path() const { return path_; }
 
     [[nodiscard]] const shunt_selector_class& selector() const
@@ -91,6 +100,7 @@ public:
 private:
     std::string name_, path_;
     void* handle_ = nullptr;
+    shunt_entry_fn entry_ = nullptr;
     const shunt_plugin* description_ = nullptr;
 };
 
@@ -627,6 +637,7 @@ public:
     }
 
     [[nodiscard]] const shunt_fault_class& table() const { return table_; }
+    [[nodiscard]] shunt_fault* instance() { return instance_; }
     [[nodiscard]] fake_host& host() { return host_; }
     [[nodiscard]] nanoseconds probe_at(const std::string& broker) const
     {

@@ -367,8 +367,8 @@ concept can_carry_state = has_export<T> && has_import<T> && requires(T& t, const
 };
 
 template <class T>
-concept constructible = std::constructible_from<T, host, settings, instance> || std::constructible_from<T, settings, instance> ||
-                        std::constructible_from<T, settings> || std::default_initializable<T>;
+concept constructible = std::is_constructible_v<T, host, settings, instance> || std::is_constructible_v<T, settings, instance> ||
+                        std::is_constructible_v<T, settings> || std::is_default_constructible_v<T>;
 
 /// May several threads be inside at once? The class says so with `const`.
 template <class T>
@@ -380,11 +380,27 @@ constexpr bool is_strategy_name(std::string_view s) noexcept
     return !s.empty() && std::ranges::all_of(s, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
 }
 
-// One sentence for each thing that can be wrong with a class; `right` keeps the compiler from reporting what follows.
+template <class T>
+consteval bool has_valid_name() noexcept
+{
+    if constexpr (has_name<T>)
+        return is_strategy_name(T::name);
+    return true;  // that there is none is another complaint
+}
+
+template <class T>
+inline constexpr bool is_strategy =
+    has_name<T> && has_valid_name<T>() && has_summary<T> && constructible<T> && std::is_nothrow_destructible_v<T> &&
+    (has_select<T> ? can_select<T> && !has_evaluate<T> : can_evaluate<T> && can_take_feedback<T>) && (!has_filter<T> || can_filter<T>) &&
+    (!has_wants<T> || can_want<T>) && has_export<T> == has_import<T> && (!has_export<T> || can_carry_state<T>);
+
+// One sentence for each thing that can be wrong with a class. Where one is, the rest of the plugin is not built, so that
+// the compiler has nothing else to say.
 template <class T>
 struct check {
-    static_assert(has_name<T>, "shunt: a strategy needs `static constexpr std::string_view name = \"what-users-write\";`");
-    static_assert(has_summary<T>, "shunt: a strategy needs `static constexpr std::string_view summary = \"one line\";`");
+    static_assert(has_name<T>, "shunt: a strategy needs a public `static constexpr std::string_view name = \"what-users-write\";`");
+    static_assert(has_valid_name<T>(), "shunt: a strategy's name is made of a-z, 0-9 and '-'");
+    static_assert(has_summary<T>, "shunt: a strategy needs a public `static constexpr std::string_view summary = \"one line\";`");
     static_assert(has_select<T> || has_evaluate<T>,
                   "shunt: a strategy needs a public, not overloaded `select` (selector) or `evaluate` (fault strategy)");
     static_assert(!(has_select<T> && has_evaluate<T>), "shunt: a class is a selector or a fault strategy, not both");
@@ -398,23 +414,12 @@ struct check {
     static_assert(!has_wants<T> || can_want<T>,
                   "shunt: wants has the form `std::uint32_t wants() const`, beside `static constexpr std::uint32_t may_want = SHUNT_F_WANTS_...`");
     static_assert(has_export<T> == has_import<T>, "shunt: export_state and import_state come together");
-    static_assert(!has_export<T> || can_carry_state<T>,
+    static_assert(!(has_export<T> && has_import<T>) || can_carry_state<T>,
                   "shunt: state needs `static constexpr std::uint32_t state_schema`, `void export_state(shunt::sdk::writer&) const` and "
                   "`bool import_state(shunt::sdk::reader)`");
     static_assert(constructible<T>,
                   "shunt: a strategy is constructed from (), (settings), (settings, instance) or (host, settings, instance), all of shunt::sdk");
     static_assert(std::is_nothrow_destructible_v<T>, "shunt: a strategy's destructor must not throw");
-    static constexpr bool valid_name = [] {
-        if constexpr (has_name<T>)
-            return is_strategy_name(T::name);
-        return true;
-    }();
-    static_assert(valid_name, "shunt: a strategy's name is made of a-z, 0-9 and '-'");
-
-    static constexpr bool right = has_name<T> && has_summary<T> && valid_name && constructible<T> && std::is_nothrow_destructible_v<T> &&
-                                  (has_select<T> ? can_select<T> && !has_evaluate<T> : can_evaluate<T> && can_take_feedback<T>) &&
-                                  (!has_filter<T> || can_filter<T>) && (!has_wants<T> || can_want<T>) && has_export<T> == has_import<T> &&
-                                  (!has_export<T> || can_carry_state<T>);
 };
 
 constexpr shunt_param to_c(const param& p) noexcept
@@ -475,24 +480,24 @@ struct held {
     T object;
 
     held(const shunt_host& hh, const settings& s, const instance& i)
-        requires std::constructible_from<T, host, settings, instance>
+        requires std::is_constructible_v<T, host, settings, instance>
         : h(hh), object(host{hh}, s, i)
     {
     }
     held(const shunt_host& hh, const settings& s, const instance& i)
-        requires(!std::constructible_from<T, host, settings, instance> && std::constructible_from<T, settings, instance>)
+        requires(!std::is_constructible_v<T, host, settings, instance> && std::is_constructible_v<T, settings, instance>)
         : h(hh), object(s, i)
     {
     }
     held(const shunt_host& hh, const settings& s, const instance&)
-        requires(!std::constructible_from<T, host, settings, instance> && !std::constructible_from<T, settings, instance> &&
-                 std::constructible_from<T, settings>)
+        requires(!std::is_constructible_v<T, host, settings, instance> && !std::is_constructible_v<T, settings, instance> &&
+                 std::is_constructible_v<T, settings>)
         : h(hh), object(s)
     {
     }
     held(const shunt_host& hh, const settings&, const instance&)
-        requires(!std::constructible_from<T, host, settings, instance> && !std::constructible_from<T, settings, instance> &&
-                 !std::constructible_from<T, settings>)
+        requires(!std::is_constructible_v<T, host, settings, instance> && !std::is_constructible_v<T, settings, instance> &&
+                 !std::is_constructible_v<T, settings>)
         : h(hh), object()
     {
     }
@@ -698,7 +703,8 @@ inline constexpr std::string_view build_info = "sdk " SHUNT_SDK_VERSION ", " SHU
 template <class... T>
 struct plugin {
     static_assert(sizeof...(T) > 0, "shunt: SHUNT_PLUGIN(id, version, license, class...) needs a class");
-    static constexpr bool right = (check<T>::right && ...);
+    static_assert(((sizeof(check<T>) > 0) && ...));
+    static constexpr bool right = (is_strategy<T> && ...);
 
     static constexpr std::size_t n_selectors = (std::size_t{has_select<T>} + ... + 0);
     static constexpr std::size_t n_faults = sizeof...(T) - n_selectors;
