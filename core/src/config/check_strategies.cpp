@@ -46,28 +46,28 @@ std::vector<std::string> names_of(strategy_kind kind, const plugin::registry& re
     return {names.begin(), names.end()};
 }
 
-void tell_not_found(strategy_kind kind, const strategy_options& strategy, const std::string& path,
+void tell_not_found(strategy_kind kind, const strategy_options& wanted, const std::string& path,
                     const plugin::registry& registry, const plugin::load_error& error, std::vector<problem>& problems)
 {
     const std::vector<std::string> names = names_of(kind, registry);
     const strategy_kind other = kind == strategy_kind::selector ? strategy_kind::fault : strategy_kind::selector;
     const std::vector<std::string> others = names_of(other, registry);
-    const bool is_other = std::find(others.begin(), others.end(), strategy.use) != others.end();
-    const bool is_known = std::find(names.begin(), names.end(), strategy.use) != names.end();
-    std::string found = in_marks(strategy.use), expected = kind_words(kind), hint;
+    const bool is_other = std::find(others.begin(), others.end(), wanted.use) != others.end();
+    const bool is_known = std::find(names.begin(), names.end(), wanted.use) != names.end();
+    std::string found = in_marks(wanted.use), expected = kind_words(kind), hint;
     if (is_other && !is_known)
-        hint = fmt::format("'{}' is {}", strategy.use, kind_words(other));
-    else if (error.why == plugin::refusal::unknown_strategy || error.why == plugin::refusal::not_found)
-        hint = suggestion(strategy.use, names);
-    else
+        hint = fmt::format("'{}' is {}", wanted.use, kind_words(other));
+    else if (const std::string close = strategy::closest(wanted.use, names); !is_known && !close.empty())
+        hint = fmt::format("did you mean '{}'?", close);
+    else if (names.empty() && !registry.warnings().empty())
+        hint = registry.warnings().front();  // "/nowhere": no such folder
+    else if (names.empty() || error.why != plugin::refusal::unknown_strategy)
         hint = error.text;
     if (!names.empty() && !is_known)
         expected += fmt::format(" that is there: {}", listed(names, "or"));
     else
         expected += " that can be loaded";
-    if (hint.empty())
-        hint = error.text;
-    add_problem(problems, strategy.where, path + ".use", std::move(found), std::move(expected), std::move(hint));
+    add_problem(problems, wanted.where, path + ".use", std::move(found), std::move(expected), std::move(hint));
 }
 
 // Lends a strategy what it needs for the moment of a trial, and nothing of the world.

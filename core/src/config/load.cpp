@@ -158,6 +158,7 @@ public:
         : root_(root, "", problems, &out.origins), where_(root.where), folder_(std::move(folder)), out_(out),
           problems_(problems)
     {
+        none_.where.file = where_.file;
     }
 
     void run()
@@ -357,7 +358,7 @@ private:
     loaded& out_;
     std::vector<problem>& problems_;
     key_book book_;
-    const setting none_;  // an empty table
+    setting none_;  // an empty table
 };
 
 loaded load(std::string_view text, const std::string& file, const std::string& folder, std::vector<problem>& problems)

@@ -132,8 +132,9 @@ TEST(ShuntToml, ShowsEveryOption)
     const loaded all = good(with_all_options());
     const auto shown_there = values_of(all, false);
     for (const origin& o : all.origins)
-        if (o.key.rfind("policies.by-order", 0) != 0)
+        if (o.key.rfind("policies.by-order", 0) != 0) {
             EXPECT_EQ(shown_there.count(o.key), 1u) << o.key << " is not in config/shunt.toml";
+        }
     EXPECT_EQ(all.options.plugins.load.count("tenant-pin"), 1u);
     EXPECT_EQ(all.options.bindings.size(), 1u);
     EXPECT_EQ(all.options.brokers.size(), 1u);
@@ -149,7 +150,7 @@ void collect(const boost::json::object& root, const boost::json::value& node, co
     if (schema == nullptr)
         return;
     if (const auto* ref = schema->if_contains("$ref"))
-        return collect(root, root.at("$defs").at(ref->as_string().substr(8)), path, out);
+        return collect(root, root.at("$defs").at(ref->as_string().subview(8)), path, out);
     const std::string dot = path.empty() ? "" : path + ".";
     if (const auto* properties = schema->if_contains("properties"))
         for (const auto& member : properties->as_object()) {

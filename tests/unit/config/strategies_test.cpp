@@ -49,6 +49,27 @@ TEST_F(StrategiesOfAFile, AreToldByThePlaceOfUseWhenTheyAreNotThere)
     EXPECT_EQ(problems[0].hint, "did you mean 'best-queue'?");
 }
 
+TEST_F(StrategiesOfAFile, AreListedOnceForANameLikeNoOther)
+{
+    const std::vector<problem> problems = problems_of_policy("fault = { use = \"xyzzy\" }");
+    ASSERT_EQ(problems.size(), 1u);
+    EXPECT_EQ(problems[0].expected, "a fault strategy that is there: circuit-breaker, latency-fault or none");
+    EXPECT_EQ(problems[0].hint, "");
+}
+
+TEST_F(StrategiesOfAFile, AreMissedWithTheFolderThatHasNone)
+{
+    const temporary_folder folder;
+    plugin::registry empty({}, folder.path().string());
+    std::vector<problem> problems;
+    check_strategies(good("[producer]\nembedded = true\n").options, empty, problems);
+    ASSERT_EQ(problems.size(), 2u);
+    EXPECT_EQ(problems[0].file, "f.toml");
+    EXPECT_EQ(problems[0].line, 0u);
+    EXPECT_EQ(problems[0].expected, "a selector that can be loaded");
+    EXPECT_NE(problems[0].hint.find("best-queue"), std::string::npos) << problems[0].hint;
+}
+
 TEST_F(StrategiesOfAFile, AreRefusedInThePlaceOfTheOtherKind)
 {
     const std::vector<problem> problems = problems_of_policy("selector = { use = \"latency-fault\" }\nfault = { use = \"hash\" }");
@@ -84,7 +105,7 @@ TEST_F(StrategiesOfAFile, RefuseValuesAtTheValue)
     EXPECT_EQ(problems[0].line, 4u);
     EXPECT_EQ(problems[0].column, 39u);
     EXPECT_EQ(problems[1].key, "policies.default.fault.error_rate");
-    EXPECT_EQ(problems[1].column, 51u);
+    EXPECT_EQ(problems[1].column, 49u);
     EXPECT_EQ(problems[2].key, "policies.default.fault.min_attempts");
     EXPECT_EQ(problems[2].found, "the date 1979-05-27");
     EXPECT_EQ(problems[3].key, "policies.default.fault.window");
@@ -137,8 +158,9 @@ TEST_F(StrategiesOfAFile, AddTheirDefaultsToTheOriginsBesideTheirOwnKeys)
     EXPECT_EQ(value_of(l, "policies.default.fault.probe"), "\"0ms\" from default");
     EXPECT_EQ(value_of(l, "policies.default.fault.profile"), "\"5.x\" from f.toml:5");
     for (std::size_t i = 0; i + 1 < l.origins.size(); ++i)
-        if (l.origins[i].key == "policies.default.selector.use")
+        if (l.origins[i].key == "policies.default.selector.use") {
             EXPECT_EQ(l.origins[i + 1].key.substr(0, 26), "policies.default.selector.");
+        }
 }
 
 }  // namespace
