@@ -60,7 +60,7 @@ void connection::batch::clear() noexcept
 }
 
 connection::connection(links& owner, std::string address)
-    : owner_(owner), address_(std::move(address)), socket_(owner.executor())
+    : owner_(owner), keep_owner_(owner.lifetime.lock()), address_(std::move(address)), socket_(owner.executor())
 {
     connect_timer_.owner = this;
     connect_timer_.expired = [](timer_hook& hook) {

@@ -94,6 +94,7 @@ private:
     static constexpr std::size_t flush_times = 1024;
 
     links& owner_;
+    const std::shared_ptr<void> keep_owner_;
     const std::string address_;
     boost::asio::ip::tcp::socket socket_;
     state state_ = state::idle;

@@ -13,6 +13,12 @@ links::links(boost::asio::any_io_executor executor, std::chrono::milliseconds co
 
 links::~links() = default;
 
+std::int64_t links::refresh() noexcept
+{
+    wall_ms_ = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+    return now_ns_ = monotonic_ns();
+}
+
 connection& links::to(const std::string& address)
 {
     auto& c = by_address_[address];
@@ -58,7 +64,7 @@ void links::arm()
     }
     armed_for_ns_ = next;
     timer_.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(next)));
-    timer_.async_wait([this](const boost::system::error_code& ec) {
+    timer_.async_wait([this, keep = lifetime.lock()](const boost::system::error_code& ec) {
         if (!ec)
             timer_fired();
     });

@@ -51,12 +51,15 @@ public:
     void dirty(connection& c);
     void flush_all();
 
-    /// Time as of this turn of the loop; refresh() reads the clock.
+    /// Times as of this turn of the loop; refresh() reads the clocks.
     [[nodiscard]] std::int64_t now_ns() const noexcept { return now_ns_; }
-    std::int64_t refresh() noexcept { return now_ns_ = monotonic_ns(); }
+    [[nodiscard]] std::int64_t wall_ms() const noexcept { return wall_ms_; }
+    std::int64_t refresh() noexcept;
     void set_timer(timer_hook& hook, std::int64_t deadline_ns);
     void clear_timer(timer_hook& hook) noexcept { wheel_.clear(hook); }
 
+    /// Whoever owns the links; handlers that are still to run keep it alive.
+    std::weak_ptr<void> lifetime;
     /// A connection came up, or ended (why).
     std::function<void(connection&)> on_up;
     std::function<void(const std::string& address, std::string_view why)> on_down;
@@ -85,7 +88,7 @@ private:
     std::chrono::milliseconds connect_timeout_;
     link_counters counts_;
     resolver names_;
-    std::int64_t now_ns_;
+    std::int64_t now_ns_ = 0, wall_ms_ = 0;
     timer_wheel wheel_;
     boost::asio::steady_timer timer_;
     std::int64_t armed_for_ns_ = INT64_MAX;

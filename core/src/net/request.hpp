@@ -43,6 +43,9 @@ public:
 
     [[nodiscard]] bool pinned() const noexcept { return pins_ != 0; }
 
+    /// Where it is under way; null: nowhere.
+    [[nodiscard]] connection* under_way() const noexcept { return at_; }
+
     bool oneway = false;
 
 private:

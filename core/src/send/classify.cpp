@@ -39,6 +39,12 @@ meaning classify(const attempt_result& result, rules r) noexcept
         m.refresh_route = true;
         m.feedback = SHUNT_FB_UNREACHABLE;
         return m;
+    case ending::unconnected:
+        m.outcome = outcome::not_sent;
+        m.retry = true;
+        m.refresh_route = true;
+        m.feedback = SHUNT_FB_EXPIRED;
+        return m;
     case ending::dropped:
     case ending::garbled:
         m.outcome = outcome::unknown;

@@ -15,6 +15,7 @@ namespace shunt::send {
 enum class ending : std::uint8_t {
     answered,      ///< with a code
     refused,       ///< no connection could be made
+    unconnected,   ///< its share ran out before there was a connection; not a byte was written
     dropped,       ///< the connection was lost after the request was (in part) written
     expired,       ///< no answer within the attempt's share
     garbled,       ///< an answer came that could not be understood

@@ -22,7 +22,8 @@ std::int64_t machine::pause_before(std::uint32_t broker_id, std::uint64_t random
     const std::uint32_t doublings = std::min<std::uint32_t>(pauses_++, 30);
     const std::int64_t full = lim_.backoff_ns > (lim_.backoff_max_ns >> doublings) ? lim_.backoff_max_ns : lim_.backoff_ns << doublings;
     // The high half of a 64 x 64 bit product: even over [0, full].
-    return static_cast<std::int64_t>((static_cast<unsigned __int128>(random) * (static_cast<std::uint64_t>(full) + 1)) >> 64);
+    __extension__ using wide = unsigned __int128;
+    return static_cast<std::int64_t>((static_cast<wide>(random) * (static_cast<std::uint64_t>(full) + 1)) >> 64);
 }
 
 void machine::begin(std::uint32_t broker_id) noexcept

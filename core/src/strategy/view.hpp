@@ -22,10 +22,13 @@
 
 namespace shunt::strategy {
 
+/// The same text, kept as long as the process lives: for names, of which there are few. Thread-safe.
+[[nodiscard]] std::string_view intern(std::string_view text);
+
 /// One broker as long as the producer lives: its number, its name's storage, what is on its way to it.
 struct broker_entry {
     std::uint32_t id = 0;
-    std::string name;
+    std::string_view name;  ///< interned
     alignas(64) shunt_load load{};
 
     void add_inflight(std::uint32_t n = 1) noexcept

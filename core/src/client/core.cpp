@@ -1,0 +1,458 @@
+#include <client/core.hpp>
+
+#include <cluster/embedded_cluster.hpp>
+#include <config/load.hpp>
+#include <plugin/registry.hpp>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/strand.hpp>
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <future>
+#include <random>
+#include <utility>
+
+namespace shunt::client {
+
+namespace {
+
+constexpr std::int64_t goodbye_ns = 300'000'000;  // brokers have so long to confirm that we leave
+constexpr std::chrono::milliseconds close_grace{100};
+
+std::uint64_t true_random()
+{
+    std::random_device device;
+    return static_cast<std::uint64_t>(device()) << 32 | device();
+}
+
+/// The first IPv4 address that is not loopback, else loopback.
+std::array<std::uint8_t, 4> local_address()
+{
+    std::array<std::uint8_t, 4> found{127, 0, 0, 1};
+    ifaddrs* all = nullptr;
+    if (getifaddrs(&all) != 0)
+        return found;
+    for (const ifaddrs* a = all; a != nullptr; a = a->ifa_next) {
+        if (a->ifa_addr == nullptr || a->ifa_addr->sa_family != AF_INET)
+            continue;
+        const auto* in = reinterpret_cast<const sockaddr_in*>(a->ifa_addr);
+        std::array<std::uint8_t, 4> bytes;
+        std::memcpy(bytes.data(), &in->sin_addr, bytes.size());
+        if (bytes[0] != 127) {
+            found = bytes;
+            break;
+        }
+    }
+    freeifaddrs(all);
+    return found;
+}
+
+std::int64_t month_start_ms()
+{
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    localtime_r(&now, &parts);
+    parts.tm_mday = 1;
+    parts.tm_hour = parts.tm_min = parts.tm_sec = 0;
+    parts.tm_isdst = -1;
+    return static_cast<std::int64_t>(std::mktime(&parts)) * 1000;
+}
+
+std::string lines(const std::vector<config::problem>& problems)
+{
+    std::string text;
+    for (const config::problem& p : problems)
+        text += (text.empty() ? "" : "\n") + config::to_string(p);
+    return text;
+}
+
+}  // namespace
+
+struct core::parts {
+    producer_options options;
+    std::unique_ptr<plugin::registry> registry;
+    std::unique_ptr<cluster::embedded_cluster> embedded;
+};
+
+boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_options options,
+                                                                     std::optional<boost::asio::any_io_executor> executor)
+{
+    if (!options.policies.contains("default"))
+        options.policies.emplace("default", policy_options{});
+    std::vector<config::problem> problems = config::check_options(options);
+    parts p;
+    p.registry = std::make_unique<plugin::registry>(options.plugins, plugin::bundled_folder());
+    if (problems.empty())
+        config::check_strategies(options, *p.registry, problems);
+    if (!problems.empty())
+        return setup_error{lines(problems)};
+    if (options.embedded) {
+        cluster::options wanted;
+        wanted.brokers = static_cast<int>(options.embedded_brokers);
+        wanted.queues = static_cast<int>(options.embedded_queues);
+        try {
+            p.embedded = std::make_unique<cluster::embedded_cluster>(wanted);
+        } catch (const std::exception& e) {
+            return setup_error{std::string("embedded cluster: ") + e.what()};
+        }
+    }
+    p.options = std::move(options);
+
+    std::shared_ptr<core> made(new core(std::move(p)));
+    core& c = *made;
+    const strategy::class_finder find = [&c](strategy::strategy_kind kind, std::string_view name, std::string& error) {
+        plugin::load_error refused;
+        auto cls = c.registry_->find(kind, name, refused);
+        error = refused.text;
+        return cls;
+    };
+    std::vector<strategy::setting_problem> bad;
+    for (const auto& [name, wanted] : c.options_.policies) {
+        const auto start = static_cast<std::uint32_t>(c.random()) & 0x7fffffff;
+        if (auto pol = strategy::policy::make(name, wanted, find, c, start, bad))
+            c.policies_.emplace(name, std::move(pol));
+    }
+    if (!bad.empty()) {
+        std::vector<config::problem> shown;
+        for (const auto& b : bad)
+            config::add_problem(shown, b.where, b.key, b.found, b.expected, b.hint);
+        return setup_error{lines(shown)};
+    }
+
+    if (executor) {
+        auto strand = boost::asio::make_strand(*executor);
+        c.executor_ = strand;
+        c.on_io_side_ = [strand] { return strand.running_in_this_thread(); };
+    } else {
+        c.own_context_ = std::make_unique<boost::asio::io_context>(1);
+        c.executor_ = c.own_context_->get_executor();
+        c.work_.emplace(boost::asio::make_work_guard(*c.own_context_));
+        c.on_io_side_ = [&context = *c.own_context_] { return context.get_executor().running_in_this_thread(); };
+    }
+    c.links_ = std::make_unique<net::links>(c.executor_, c.options_.connect_timeout);
+    c.links_->lifetime = made;
+    c.links_->refresh();
+    c.links_->on_turn = [&c] { c.on_turn(); };
+    c.links_->on_up = [&c](net::connection& up) {
+        c.note(observe::level::info, "connected to " + up.address());
+        if (!c.closed_io_ && std::find(c.address_of_.begin(), c.address_of_.end(), up.address()) != c.address_of_.end())
+            c.heartbeat(up.address());  // the broker must know the group before it can ask it anything
+    };
+    c.links_->on_down = [&c](const std::string& address, std::string_view why) {
+        c.note(observe::level::info, "no connection to " + address + ": " + std::string(why));
+    };
+    c.server_addresses_ = c.embedded_ ? std::vector<std::string>{c.embedded_->name_server()} : c.options_.name_servers;
+    c.servers_ = std::make_unique<name_servers>(*c.links_, c.server_addresses_, c.format_, c.random());
+    route_settings settings;
+    settings.refresh = c.options_.route_refresh;
+    settings.auto_create = c.options_.auto_create_topics;
+    settings.default_topic = c.options_.default_topic;
+    settings.default_topic_queues = static_cast<std::int32_t>(c.options_.default_topic_queues);
+    c.routes_ = std::make_unique<route_cache>(*c.links_, *c.servers_, settings, c.random(),
+                                              [&c](const auto& r, const auto& changes) { c.route_changed(r, changes); });
+    c.routes_->on_note = [&c](std::string_view text) { c.note(observe::level::warn, text); };
+    c.heartbeat_timer_ = std::make_unique<boost::asio::steady_timer>(c.executor_);
+    for (core_hook* hook : {&c.verdict_timer_, &c.penalty_timer_, &c.close_timer_})
+        hook->owner = &c;
+    c.verdict_timer_.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->verdict_time(); };
+    c.penalty_timer_.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->drop_penalties(); };
+    c.close_timer_.expired = [](net::timer_hook& hook) {
+        core& self = *static_cast<core_hook&>(hook).owner;
+        if (self.saying_goodbye_)
+            self.closed();
+        else
+            self.cancel_all();
+    };
+    for (const std::string& warning : c.registry_->warnings())
+        c.note(observe::level::warn, warning);
+    boost::asio::post(c.executor_, [made] { made->arm_heartbeat(); });
+    if (c.own_context_ != nullptr)
+        c.own_thread_ = std::thread([context = c.own_context_.get(), &c] {
+            c.io_thread_ = std::this_thread::get_id();
+            context->run();
+        });
+    return made;
+}
+
+core::core(parts&& p)
+    : options_(std::move(p.options)), format_(options_.format == wire_format::json ? wire::header_format::json : wire::header_format::binary),
+      registry_(std::move(p.registry)), embedded_(std::move(p.embedded)), log_(options_.log_level),
+      in_flight_(options_.max_in_flight_messages, options_.max_in_flight_bytes),
+      callbacks_([this](operation& op) { run_callback(op); })
+{
+    const std::uint64_t seed = true_random();
+    random_state_ = seed;
+    slots_ = std::make_shared<slot_pool>(epochs_, seed);
+    io_slot_ = &slots_->make();
+    const auto address = local_address();
+    std::copy(address.begin(), address.end(), ids_.address.begin());
+    ids_.pid = static_cast<std::uint32_t>(getpid());
+    ids_.constant = static_cast<std::uint32_t>(true_random());
+    month_start_ms_ = month_start_ms();
+    client_id_ = options_.client_id;
+    if (client_id_.empty()) {
+        char shown[INET_ADDRSTRLEN] = {};
+        inet_ntop(AF_INET, address.data(), shown, sizeof shown);
+        client_id_ = std::string(shown) + "@" + std::to_string(ids_.pid) + "#" + std::to_string(true_random());
+    }
+}
+
+core::~core()
+{
+    callbacks_.stop();
+    if (own_thread_.joinable()) {
+        // The last owner may be a handler on our own thread: that thread then ends by itself, right after this.
+        if (own_thread_.get_id() == std::this_thread::get_id())
+            own_thread_.detach();
+        else
+            own_thread_.join();
+    }
+    slots_->clear();
+    for (operation* list : {inbox_.exchange(nullptr), pool_.exchange(nullptr), callback_first_}) {
+        while (list != nullptr)
+            delete std::exchange(list, list->next);
+    }
+    targets_.clear();
+    epochs_.collect();
+    links_.reset();
+}
+
+// ---- the environment of plugins ----
+
+std::int64_t core::now_ns() { return net::monotonic_ns(); }
+
+std::uint64_t core::random()
+{
+    std::uint64_t z = random_state_.fetch_add(0x9e3779b97f4a7c15ULL, std::memory_order_relaxed) + 0x9e3779b97f4a7c15ULL;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+    return z ^ (z >> 31);
+}
+
+void core::log(std::int32_t level, std::string_view text)
+{
+    note(level <= SHUNT_LOG_DEBUG ? observe::level::debug : level == SHUNT_LOG_INFO ? observe::level::info
+         : level == SHUNT_LOG_WARN                                                  ? observe::level::warn
+                                                                                    : observe::level::error,
+         text);
+}
+
+void core::note(observe::level l, std::string_view text)
+{
+    if (log_.on(l))
+        log_.write(l, text);
+}
+
+// ---- asked from outside ----
+
+result<route_info> core::route(const std::string& topic, std::chrono::milliseconds timeout)
+{
+    if (on_io_side_())
+        return make_error_code(errc::would_deadlock);
+    struct asked {
+        std::promise<result<route_info>> answer;
+        std::atomic<bool> done{false};
+    };
+    auto a = std::make_shared<asked>();
+    auto future = a->answer.get_future();
+    const std::int64_t deadline = net::monotonic_ns() + std::chrono::nanoseconds(timeout).count();
+    boost::asio::post(executor_, [self = shared_from_this(), this, topic, a, deadline] {
+        links_->refresh();
+        if (closed_io_) {
+            a->answer.set_value(make_error_code(errc::closed));
+            return;
+        }
+        topics_[topic];
+        routes_->need(topic, deadline, [this, topic, a](route_cache::answer heard, std::string_view) {
+            if (a->done.exchange(true))
+                return;
+            const auto r = routes_->find(topic);
+            if (heard != route_cache::answer::known || r == nullptr) {
+                a->answer.set_value(make_error_code(heard == route_cache::answer::unknown_topic ? errc::no_route : errc::route_timeout));
+                return;
+            }
+            route_info info;
+            info.topic = topic;
+            info.ordered = r->ordered;
+            for (const route::queue& q : r->publish)
+                info.publish.emplace_back(r->brokers[q.broker].name, q.queue_id);
+            for (const route::queue& q : r->subscribe)
+                info.subscribe.emplace_back(r->brokers[q.broker].name, q.queue_id);
+            for (const route::broker& b : r->brokers) {
+                route_info::broker& out = info.brokers.emplace_back();
+                out.name = b.name;
+                out.cluster = b.cluster;
+                out.addresses.assign(b.addresses.begin(), b.addresses.end());
+                out.perm = b.perm;
+                out.read_queues = b.read_queues;
+                out.write_queues = b.write_queues;
+            }
+            info.age = routes_->age(topic);
+            a->answer.set_value(std::move(info));
+        });
+        links_->flush_all();
+    });
+    if (future.wait_for(timeout + close_grace) != std::future_status::ready && !a->done.exchange(true))
+        return make_error_code(errc::route_timeout);
+    return future.get();
+}
+
+std::string core::name_server() const { return server_addresses_.empty() ? std::string{} : server_addresses_.front(); }
+
+shunt::counters core::counters() const
+{
+    const auto get = [](const std::atomic<std::uint64_t>& v) { return v.load(std::memory_order_relaxed); };
+    shunt::counters c;
+    c.sends = get(count_.sends);
+    c.stored = get(count_.stored);
+    c.not_sent = get(count_.not_sent);
+    c.unknown = get(count_.unknown);
+    c.rejected = get(count_.rejected);
+    c.attempts = get(count_.attempts);
+    c.decisions = slots_->decisions();
+    for (const auto& [name, pol] : policies_) {
+        c.plugin_errors += pol->plugin_errors.load(std::memory_order_relaxed) + pol->verdicts().errors();
+        c.selector_abstained += pol->abstained.load(std::memory_order_relaxed);
+    }
+    net::link_counters& l = links_->counts();
+    c.late_answers = get(l.late_answers);
+    c.bad_frames = get(l.bad_frames);
+    c.connects = get(l.connects);
+    c.connects_failed = get(l.connects_failed);
+    c.connections_lost = get(l.connections_lost);
+    c.writes = get(l.writes);
+    c.bytes_written = get(l.bytes_written);
+    c.connections = c.connects - std::min(c.connects, c.connections_lost);
+    c.route_queries = routes_->queries();
+    c.route_changes = get(count_.route_changes);
+    c.heartbeats = get(count_.heartbeats);
+    c.callbacks_threw = get(count_.callbacks_threw);
+    c.in_flight_messages = in_flight_.messages();
+    c.in_flight_bytes = in_flight_.bytes();
+    c.lanes = get(count_.lanes);
+    return c;
+}
+
+// ---- the end ----
+
+bool core::close(std::chrono::milliseconds deadline)
+{
+    const std::int64_t deadline_ns = net::monotonic_ns() + std::chrono::nanoseconds(std::max(deadline, std::chrono::milliseconds(0))).count();
+    bool first = false;
+    {
+        const std::lock_guard lock(closed_lock_);
+        first = !std::exchange(close_asked_, true);
+    }
+    closing_.store(true, std::memory_order_seq_cst);
+    if (first)
+        boost::asio::post(executor_, [self = shared_from_this(), deadline_ns] { self->begin_close(deadline_ns); });
+    if (on_io_side_() || callbacks_.is_this_thread())
+        return true;
+    {
+        std::unique_lock lock(closed_lock_);
+        const auto latest = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns)) + close_grace + std::chrono::nanoseconds(goodbye_ns);
+        if (!closed_cv_.wait_until(lock, latest, [&] { return closed_done_; }))
+            return false;
+    }
+    {
+        const std::lock_guard lock(join_lock_);
+        if (own_thread_.joinable())
+            own_thread_.join();
+    }
+    return closed_clean_;
+}
+
+void core::begin_close(std::int64_t deadline_ns)
+{
+    links_->refresh();
+    close_deadline_ns_ = deadline_ns;
+    on_turn();
+    if (closed_io_ || saying_goodbye_)
+        return;
+    links_->set_timer(close_timer_, deadline_ns);
+    maybe_closed();
+}
+
+void core::maybe_closed()
+{
+    if (close_deadline_ns_ == 0 || saying_goodbye_ || closed_io_ || open_.load(std::memory_order_seq_cst) != 0)
+        return;
+    say_goodbye();
+}
+
+void core::cancel_all()
+{
+    if (live_ == nullptr && open_.load(std::memory_order_seq_cst) == 0) {
+        maybe_closed();
+        return;
+    }
+    closed_clean_ = false;
+    cancelling_ = true;
+    while (operation* op = live_) {
+        if (op->wanted == want::transmit) {
+            net::reply r;
+            net::connection* c = op->under_way();
+            r.how = c == nullptr || c->withdraw(*op) ? send::ending::cancelled : send::ending::expired;
+            r.text = "the producer closed before an answer came";
+            r.latency_ns = links_->now_ns() - op->attempt_start_ns;
+            attempt_over(*op, r);
+        } else {
+            if (op->wanted == want::lane && op->laned && lanes_.remove(op->msg.topic(), op->key, op))
+                op->laned = false;
+            finish(*op, errc::cancelled, "the producer closed before the send had ended");
+        }
+    }
+    // What a sender is deciding at this moment still comes in, and ends at once: see service().
+    links_->set_timer(close_timer_, links_->now_ns() + 1'000'000);
+    on_turn();
+}
+
+/// Tells the brokers that this client leaves; they have a moment to confirm.
+void core::say_goodbye()
+{
+    saying_goodbye_ = true;
+    heartbeat_timer_->cancel();
+    routes_->stop();
+    const std::int64_t until = links_->now_ns() + goodbye_ns;
+    for (const std::string& address : links_->up()) {
+        if (std::find(address_of_.begin(), address_of_.end(), address) == address_of_.end())
+            continue;
+        ++goodbyes_;
+        net::question q;
+        q.code = wire::code::unregister_client;
+        q.fields = {{"clientID", client_id_}, {"producerGroup", options_.group}};
+        net::ask(*links_, address, format_, std::move(q), until, [this](const net::reply&) {
+            if (--goodbyes_ == 0 && !closed_io_)
+                boost::asio::post(executor_, [self = shared_from_this()] { self->closed(); });
+        });
+    }
+    links_->flush_all();
+    if (goodbyes_ == 0)
+        boost::asio::post(executor_, [self = shared_from_this()] { self->closed(); });
+}
+
+void core::closed()
+{
+    if (std::exchange(closed_io_, true))
+        return;
+    links_->clear_timer(close_timer_);
+    links_->clear_timer(verdict_timer_);
+    links_->clear_timer(penalty_timer_);
+    probes_.clear();
+    links_->close_all("the producer is closed");
+    links_->on_turn = nullptr;
+    flush_callbacks();
+    work_.reset();
+    {
+        const std::lock_guard lock(closed_lock_);
+        closed_done_ = true;
+    }
+    closed_cv_.notify_all();
+}
+
+}  // namespace shunt::client

@@ -1,0 +1,228 @@
+// A producer at work: puts routes, policies, the send machine and the network together.
+//
+// Two sides. A sender's side: any thread; decides, and hands what it decided to the I/O side through a lock-free inbox.
+// The I/O side: one executor, one call at a time; owns everything below that is not said to be shared.
+
+#pragma once
+
+#include <client/callbacks.hpp>
+#include <client/epoch.hpp>
+#include <client/name_servers.hpp>
+#include <client/op_list.hpp>
+#include <client/operation.hpp>
+#include <client/route_cache.hpp>
+#include <client/slots.hpp>
+#include <net/links.hpp>
+#include <observe/log.hpp>
+#include <send/in_flight.hpp>
+#include <send/lanes.hpp>
+#include <shunt/producer.hpp>
+#include <strategy/policy.hpp>
+#include <wire/message_id.hpp>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+namespace shunt::cluster {
+class embedded_cluster;
+}
+namespace shunt::plugin {
+class registry;
+}
+
+namespace shunt::client {
+
+class core final : public strategy::environment, public std::enable_shared_from_this<core> {
+public:
+    /// Checks, loads, starts. `executor`: nothing means a thread of our own.
+    [[nodiscard]] static boost::system::result<std::shared_ptr<core>, setup_error> make(producer_options options,
+                                                                                       std::optional<boost::asio::any_io_executor> executor);
+    ~core() override;
+
+    // Any thread.
+    [[nodiscard]] receipt deliver(bool oneway, message&& m, send_options&& options);
+    void start(bool oneway, message&& m, send_options&& options, detail::completion&& done);
+    [[nodiscard]] result<route_info> route(const std::string& topic, std::chrono::milliseconds timeout);
+    bool close(std::chrono::milliseconds deadline);
+    [[nodiscard]] shunt::counters counters() const;
+    [[nodiscard]] boost::asio::any_io_executor executor() const { return executor_; }
+    [[nodiscard]] std::string name_server() const;
+    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+
+    // strategy::environment, any thread
+    std::int64_t now_ns() override;
+    std::uint64_t random() override;
+    void log(std::int32_t level, std::string_view text) override;
+    void request_probe(std::string_view policy, std::uint32_t broker_id, std::int64_t at_ns) override;
+
+private:
+    friend class operation;
+
+    struct parts;  // what it is made from, checked
+    core(parts&& p);
+
+    // ---- sender's side (sends.cpp) ----
+    operation* new_operation(thread_slot& slot);
+    void recycle(operation& op) noexcept;
+    /// Fills an operation. False: refused before the wire, its result says why.
+    bool prepare(operation& op, thread_slot& slot, bool oneway, message&& m, send_options&& options);
+    bool encode_properties(operation& op);
+    void refuse(operation& op, errc why, std::string text);
+    /// Goes on with a send until it needs the I/O side. `io`: called there.
+    void drive(operation& op, thread_slot& slot, bool io);
+    void hand_over(operation& op, want w, bool io);
+    [[nodiscard]] thread_slot::cached* find_target(operation& op, thread_slot& slot);
+    enum class choice : std::uint8_t { picked, no_queue, bad_queue, selector_threw, no_route };
+    choice choose(operation& op, thread_slot& slot, thread_slot::cached& c, std::int64_t now, std::string& text);
+    void no_queue(operation& op, thread_slot& slot, bool io, choice why, std::string text);
+
+    // ---- I/O side (io.cpp) ----
+    void run_inbox();
+    void service(operation& op);
+    void transmit(operation& op);
+    void resume(operation& op);
+    void attempt_over(operation& op, const net::reply& r);
+    void attempt_expired(operation& op);
+    void timer_expired(operation& op);
+    void finish(operation& op, errc why, std::string text);  // without a further attempt
+    void complete(operation& op);
+    void tell(operation& op);
+    void release(operation& op);
+    void run_callback(operation& op);
+    void admit_waiting();
+    void leave_lane(operation& op);
+    void wait_in(op_list& list, operation& op);
+    void on_turn();
+    void flush_callbacks();
+
+    // ---- routes, verdicts, brokers (routes.cpp) ----
+    void route_changed(const std::shared_ptr<const route::topic_route>& r, const std::vector<std::string>& changes);
+    void route_answered(const std::string& topic, route_cache::answer a, std::string_view text);
+    void ask_route(const std::string& topic, bool again, std::int64_t deadline_ns);
+    target* make_target(const std::string& topic, std::string_view policy);
+    [[nodiscard]] std::shared_ptr<strategy::policy> policy_for(std::string_view topic, std::string_view named) const;
+    void publish(target& t);
+    void publish_topic(const std::string& topic);
+    void feed();
+    void arm_verdicts();
+    void verdict_time();
+    void put_aside(const std::string& topic, std::string_view broker);
+    void probe_now(const std::string& policy, std::uint32_t broker_id);
+    void penalize(strategy::broker_entry& b);
+    void drop_penalties();
+    void heartbeat_all();
+    void heartbeat(const std::string& address);
+    void arm_heartbeat();
+
+    // ---- life (core.cpp) ----
+    void begin_close(std::int64_t deadline_ns);
+    void maybe_closed();
+    void cancel_all();
+    void say_goodbye();
+    void closed();
+    void note(observe::level l, std::string_view text);
+
+    struct topic_state {
+        std::shared_ptr<const strategy::route_view> view;
+        std::shared_ptr<const route::topic_route> route;
+        std::map<std::string, std::int64_t, std::less<>> aside;  // broker -> until
+        op_list waiting;                                         // for the route
+        bool retry_armed = false;
+        std::vector<target*> targets;
+    };
+    struct probe_state : net::timer_hook {
+        core* owner = nullptr;
+        std::string policy;
+        std::uint32_t broker = 0;
+        bool running = false;
+    };
+    struct core_hook : net::timer_hook {
+        core* owner = nullptr;
+    };
+
+    // Fixed after the start.
+    const producer_options options_;
+    const wire::header_format format_;
+    const std::uint64_t generation_ = 1;
+    std::unique_ptr<plugin::registry> registry_;
+    std::unique_ptr<cluster::embedded_cluster> embedded_;
+    std::map<std::string, std::shared_ptr<strategy::policy>, std::less<>> policies_;
+    std::string client_id_;
+    std::vector<std::string> server_addresses_;
+
+    // Shared by both sides.
+    observe::log log_;
+    epoch_domain epochs_;
+    std::shared_ptr<slot_pool> slots_;
+    send::in_flight in_flight_;
+    std::atomic<std::uint64_t> waiting_for_room_{0};
+    std::atomic<operation*> inbox_{nullptr};
+    std::atomic<operation*> pool_{nullptr};
+    std::atomic<bool> closing_{false};
+    std::atomic<std::uint64_t> open_{0};  // sends accepted and not completed
+    mutable std::shared_mutex targets_lock_;
+    std::map<std::string, std::unique_ptr<target>, std::less<>> targets_;  // topic, or topic NUL policy
+    wire::id_origin ids_;
+    std::atomic<std::uint64_t> id_counter_{0};
+    std::int64_t month_start_ms_ = 0;
+    std::atomic<std::uint64_t> random_state_{0};
+    struct {
+        std::atomic<std::uint64_t> sends{0}, stored{0}, not_sent{0}, unknown{0}, rejected{0}, attempts{0}, route_changes{0},
+            heartbeats{0}, callbacks_threw{0}, lanes{0}, route_queries{0};
+    } count_;
+
+    // The I/O side's.
+    std::unique_ptr<boost::asio::io_context> own_context_;
+    boost::asio::any_io_executor executor_;
+    std::function<bool()> on_io_side_;
+    std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;
+    std::thread own_thread_;
+    std::unique_ptr<net::links> links_;
+    std::unique_ptr<name_servers> servers_;
+    std::unique_ptr<route_cache> routes_;
+    thread_slot* io_slot_ = nullptr;
+    strategy::broker_book book_;
+    std::vector<std::string> address_of_;     // by broker id; empty: in no route
+    std::map<std::string, topic_state, std::less<>> topics_;
+    send::lanes<operation*> lanes_;
+    op_list room_waiting_, queue_waiting_, ready_;
+    operation* live_ = nullptr;
+    std::vector<shunt_feedback> feedback_, feeding_;
+    std::map<std::pair<std::string, std::uint32_t>, std::unique_ptr<probe_state>> probes_;
+    std::deque<std::pair<std::int64_t, strategy::broker_entry*>> penalties_;
+    core_hook verdict_timer_, penalty_timer_, close_timer_;
+    std::unique_ptr<boost::asio::steady_timer> heartbeat_timer_;
+    std::map<std::string, int> missed_heartbeats_;
+    std::uint64_t verdict_gen_ = 0, route_gen_ = 0;
+    bool cancelling_ = false, closed_io_ = false, saying_goodbye_ = false, in_turn_ = false;
+    std::int64_t close_deadline_ns_ = 0;
+    std::size_t goodbyes_ = 0;
+    operation* callback_first_ = nullptr;
+    operation* callback_last_ = nullptr;
+    callback_thread callbacks_;
+
+    std::mutex closed_lock_;
+    std::condition_variable closed_cv_;
+    bool closed_done_ = false, close_asked_ = false;
+    std::atomic<bool> closed_clean_{true};
+    std::mutex join_lock_;
+    std::atomic<std::thread::id> io_thread_{};
+};
+
+}  // namespace shunt::client

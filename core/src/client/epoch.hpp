@@ -1,0 +1,66 @@
+// Readers that take no lock, and a writer that frees what they read once none of them can still look at it.
+//
+// A reader marks its own slot, loads the pointer, reads, unmarks. The writer swaps the pointer, then waits (without
+// blocking: what is retired is looked at again later) until every slot was seen unmarked or marked later. The ordering a
+// reader would need a full fence for is brought about by the writer, with membarrier(2), where the system has it.
+
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace shunt::client {
+
+class epoch_domain {
+public:
+    struct alignas(64) slot {
+        std::atomic<std::uint64_t> marked{0};  ///< 0: outside
+    };
+
+    epoch_domain();
+
+    /// Any thread. The slot lives as long as the domain.
+    [[nodiscard]] slot& make_slot();
+
+    class reading {
+    public:
+        reading(const epoch_domain& d, slot& s) noexcept : slot_(s)
+        {
+            if (d.asymmetric_) {
+                s.marked.store(d.epoch_.load(std::memory_order_relaxed), std::memory_order_release);
+                std::atomic_signal_fence(std::memory_order_seq_cst);
+            } else {
+                s.marked.store(d.epoch_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+            }
+        }
+        ~reading() { slot_.marked.store(0, std::memory_order_release); }
+        reading(const reading&) = delete;
+        reading& operator=(const reading&) = delete;
+
+    private:
+        slot& slot_;
+    };
+
+    /// One thread at a time: `free` is called when no reader can see any more what was unpublished before this call.
+    void retire(std::function<void()> free);
+    /// Frees what can be freed now.
+    void collect();
+    [[nodiscard]] std::size_t retired() const noexcept { return retired_.size(); }
+
+private:
+    struct garbage {
+        std::uint64_t epoch;
+        std::function<void()> free;
+    };
+    std::atomic<std::uint64_t> epoch_{1};
+    bool asymmetric_ = false;
+    std::mutex slots_lock_;
+    std::vector<std::unique_ptr<slot>> slots_;
+    std::vector<garbage> retired_;
+};
+
+}  // namespace shunt::client

@@ -1,0 +1,472 @@
+// The I/O side: carries out what sends want, hears how it went, completes them.
+
+#include <client/core.hpp>
+
+#include <wire/send.hpp>
+
+#include <utility>
+
+namespace shunt::client {
+
+namespace {
+
+// What a receipt keeps of a broker's remark.
+constexpr std::size_t max_text = 512;
+
+// A topic that was quiet for so long may not be polled any more: it is told that it is in use again.
+constexpr std::int64_t idle_before_poll_ns = 60'000'000'000;
+
+errc errc_of(const send::attempt_result& r, bool connect_timed_out) noexcept
+{
+    switch (r.how) {
+    case send::ending::answered: return errc::broker_error;
+    case send::ending::refused: return connect_timed_out ? errc::connect_timeout : errc::connect_failed;
+    case send::ending::unconnected: return errc::connect_timeout;
+    case send::ending::dropped: return errc::connection_lost;
+    case send::ending::expired: return errc::response_timeout;
+    case send::ending::garbled: return errc::bad_response;
+    case send::ending::written:
+    case send::ending::cancelled: return errc::cancelled;
+    }
+    return errc::cancelled;
+}
+
+}  // namespace
+
+// ---- the operation as a request ----
+
+void operation::encode(wire::buffer& out, std::int32_t opaque)
+{
+    wire::send_head h;
+    h.group = owner->options_.group;
+    h.topic = msg.topic();
+    h.default_topic = owner->options_.default_topic;
+    h.default_topic_queues = static_cast<std::int32_t>(owner->options_.default_topic_queues);
+    h.queue_id = queue;
+    h.born_ms = owner->links_->wall_ms();
+    h.flag = msg.flag();
+    h.properties = properties.view();
+    h.broker = broker->name;
+    wire::encode_send_head(out, owner->format_, wire::code::send_message_v2, opaque, oneway, h, msg.body().size());
+}
+
+void operation::finished(const net::reply& r) { owner->attempt_over(*this, r); }
+
+void operation::unpinned() noexcept
+{
+    if (told)
+        owner->recycle(*this);
+}
+
+// ---- the inbox ----
+
+void core::run_inbox()
+{
+    links_->refresh();
+    on_turn();
+    links_->flush_all();
+}
+
+void core::on_turn()
+{
+    if (in_turn_)
+        return;
+    in_turn_ = true;
+    // What came in is taken as it came: the list is last-in first-out, so it is turned round.
+    for (operation* taken = inbox_.exchange(nullptr, std::memory_order_acquire); taken != nullptr;
+         taken = inbox_.exchange(nullptr, std::memory_order_acquire)) {
+        operation* in_order = nullptr;
+        while (taken != nullptr) {
+            operation* next = taken->next;
+            taken->next = in_order;
+            in_order = taken;
+            taken = next;
+        }
+        while (in_order != nullptr) {
+            operation& op = *std::exchange(in_order, in_order->next);
+            op.next = nullptr;
+            service(op);
+        }
+    }
+    while (operation* op = ready_.front()) {
+        ready_.remove(*op);
+        resume(*op);
+    }
+    feed();
+    flush_callbacks();
+    in_turn_ = false;
+    maybe_closed();
+}
+
+void core::wait_in(op_list& list, operation& op)
+{
+    list.push_back(op);
+    links_->set_timer(op.timer, op.machine.deadline_ns());
+}
+
+void core::service(operation& op)
+{
+    if (op.wanted == want::release) {
+        release(op);
+        return;
+    }
+    if (!op.live) {
+        op.live = true;
+        op.timer.expired = [](net::timer_hook& hook) {
+            operation& o = *static_cast<operation::hook&>(hook).owner;
+            o.owner->timer_expired(o);
+        };
+        op.live_prev = nullptr;
+        op.live_next = live_;
+        if (live_ != nullptr)
+            live_->live_prev = &op;
+        live_ = &op;
+    }
+    if ((cancelling_ || op.handover.load(std::memory_order_acquire) == 1) && op.wanted != want::finish) {
+        if (op.wanted == want::transmit)
+            op.broker->sub_inflight();
+        if (op.wanted == want::room)
+            waiting_for_room_.fetch_sub(1, std::memory_order_relaxed);
+        finish(op, errc::cancelled, "the producer closed before the send had ended");
+        return;
+    }
+    switch (op.wanted) {
+    case want::room:
+        wait_in(room_waiting_, op);
+        admit_waiting();
+        return;
+    case want::route: {
+        topic_state& t = topics_[op.msg.topic()];
+        wait_in(t.waiting, op);
+        ask_route(op.msg.topic(), false, op.machine.deadline_ns());
+        return;
+    }
+    case want::refresh: {
+        topic_state& t = topics_[op.msg.topic()];
+        wait_in(t.waiting, op);
+        ask_route(op.msg.topic(), true, op.machine.deadline_ns());
+        return;
+    }
+    case want::lane:
+        op.laned = true;
+        if (lanes_.enter(op.msg.topic(), op.key, &op)) {
+            count_.lanes.store(lanes_.size(), std::memory_order_relaxed);
+            resume(op);
+        } else {
+            links_->set_timer(op.timer, op.machine.deadline_ns());
+        }
+        return;
+    case want::transmit: transmit(op); return;
+    case want::pause: links_->set_timer(op.timer, std::min(op.wake_at_ns, op.machine.deadline_ns())); return;
+    case want::queue:
+        wait_in(queue_waiting_, op);
+        ask_route(op.msg.topic(), true, op.machine.deadline_ns());
+        return;
+    case want::finish: complete(op); return;
+    case want::release: return;
+    }
+}
+
+void core::resume(operation& op)
+{
+    links_->clear_timer(op.timer);
+    if (op.list != nullptr)
+        op.list->remove(op);
+    if (op.caller != nullptr) {
+        int waiting = 0;
+        if (op.handover.compare_exchange_strong(waiting, 2, std::memory_order_acq_rel)) {
+            op.caller->wake.release();
+            return;
+        }
+    }
+    drive(op, *io_slot_, true);
+}
+
+void core::timer_expired(operation& op)
+{
+    switch (op.wanted) {
+    case want::transmit: attempt_expired(op); return;
+    case want::pause: resume(op); return;
+    case want::lane:
+        lanes_.remove(op.msg.topic(), op.key, &op);
+        op.laned = false;
+        finish(op, errc::expired_waiting, "the deadline passed while waiting for the messages before it of key '" + op.key + "'");
+        return;
+    case want::route:
+        finish(op, errc::route_timeout, "timed out while looking up the route of topic '" + op.msg.topic() + "'" +
+                                            (op.result.reason.empty() ? "" : ": " + op.result.reason));
+        return;
+    case want::room: finish(op, errc::expired_waiting, "the deadline passed while waiting for room in max_in_flight_*"); return;
+    case want::queue: {
+        const std::string text = op.result.reason;
+        finish(op, errc::no_queue, text + "; none came by the deadline");
+        return;
+    }
+    case want::refresh: finish(op, errc::expired_waiting, "the deadline passed while asking for a new route"); return;
+    case want::finish:
+    case want::release: return;
+    }
+}
+
+void core::admit_waiting()
+{
+    while (operation* op = room_waiting_.front()) {
+        if (!in_flight_.take(op->cost))
+            return;
+        room_waiting_.remove(*op);
+        waiting_for_room_.fetch_sub(1, std::memory_order_relaxed);
+        op->has_room = true;
+        op->stage = stage::lane;
+        resume(*op);
+    }
+}
+
+// ---- attempts ----
+
+void core::transmit(operation& op)
+{
+    count_.attempts.fetch_add(1, std::memory_order_relaxed);
+    const std::int64_t idle = links_->now_ns() - op.where->used_ns;
+    op.where->used_ns = links_->now_ns();
+    if (idle > idle_before_poll_ns)
+        routes_->used(op.where->topic);
+    links_->set_timer(op.timer, op.attempt_start_ns + op.share_ns);
+    const std::string& address = address_of_[op.broker->id];
+    if (address.empty()) {
+        net::reply r;
+        r.how = send::ending::refused;
+        r.text = "the broker left the route";
+        attempt_over(op, r);
+        return;
+    }
+    links_->to(address).submit(op);
+}
+
+void core::attempt_expired(operation& op)
+{
+    net::reply r;
+    r.how = send::ending::expired;
+    const std::string& address = address_of_[op.broker->id];
+    net::connection* c = op.under_way();
+    if (c != nullptr && c->withdraw(op)) {
+        r.how = send::ending::unconnected;
+        r.connecting = true;
+    }
+    const std::string text = std::string(r.how == send::ending::expired ? "no answer from " : "no connection to ") + address + " in " +
+                             std::to_string(op.share_ns / 1'000'000) + " ms";
+    r.text = text;
+    r.latency_ns = links_->now_ns() - op.attempt_start_ns;
+    attempt_over(op, r);
+}
+
+void core::attempt_over(operation& op, const net::reply& r)
+{
+    links_->clear_timer(op.timer);
+    send::attempt_result ended;
+    ended.how = r.how;
+    ended.text = r.text;
+    wire::send_answer stored;
+    if (r.how == send::ending::answered) {
+        ended.code = r.answer->code;
+        ended.text = r.answer->remark;
+        if (send::is_stored(ended.code) && !wire::read_send_answer(*r.answer, stored)) {
+            ended.how = send::ending::garbled;
+            ended.text = "the answer says stored, but not where";
+        }
+    }
+    const send::meaning m = send::classify(ended, send::rules::live);
+    op.broker->sub_inflight();
+    const std::int64_t now = links_->now_ns();
+    const bool written = r.how == send::ending::written;
+
+    receipt& rec = op.result;
+    attempt& a = rec.attempts.emplace_back();
+    a.broker = op.broker->name;
+    a.queue = op.queue;
+    a.outcome = m.outcome;
+    a.code = ended.how == send::ending::answered ? ended.code : -1;
+    if (m.outcome != outcome::stored && !written)
+        a.text = ended.text.substr(0, max_text);
+    a.latency = std::chrono::nanoseconds(r.latency_ns > 0 ? r.latency_ns : now - op.attempt_start_ns);
+    a.why = strategy::to_string(op.why);
+    rec.broker = op.broker->name;
+    rec.queue = op.queue;
+    rec.generation = op.generation;
+    rec.policy = op.where->policy_name;
+    if (m.outcome == outcome::stored) {
+        rec.status = static_cast<store_status>(ended.code == 0 ? 0 : ended.code - 9);
+        rec.queue = stored.queue_id;
+        rec.offset = stored.queue_offset;
+        rec.offset_msg_id.assign(stored.offset_msg_id);
+        rec.error = {};
+        op.broker->measured(r.latency_ns);
+    } else if (written) {
+        rec.error = {};
+    } else {
+        const bool by_close = cancelling_ && ended.how != send::ending::answered;
+        rec.error = make_send_error(by_close ? errc::cancelled : errc_of(ended, r.connecting), m.outcome);
+    }
+
+    if (m.feedback) {
+        shunt_feedback& f = feedback_.emplace_back();
+        f.struct_size = sizeof f;
+        f.kind = SHUNT_FB_SEND;
+        f.result = *m.feedback;
+        f.broker_id = op.broker->id;
+        f.queue_id = static_cast<std::uint32_t>(op.queue);
+        f.attempt = op.machine.attempts();
+        f.broker_code = a.code;
+        f.at_ns = now;
+        f.start_ns = op.attempt_start_ns;
+        f.latency_ns = r.latency_ns;
+        f.share_ns = op.share_ns;
+        f.generation = op.generation;
+        f.route_gen = op.route_gen;
+        if (*m.feedback != SHUNT_FB_GOOD) {
+            penalize(*op.broker);
+            feed();  // before the retry is decided
+        }
+    }
+    if (m.put_aside)
+        put_aside(op.msg.topic(), op.broker->name);
+    const bool again = op.machine.ended(m, now) && !cancelling_;
+    if (m.refresh_route && !(again && m.await_refresh))
+        routes_->refresh(op.msg.topic(), now + 3'000'000'000, {});
+    if (!again) {
+        complete(op);
+        return;
+    }
+    if (m.await_refresh) {
+        op.stage = stage::decide;
+        op.repeat_queue = false;
+        op.wanted = want::refresh;
+        service(op);
+        return;
+    }
+    resume(op);
+}
+
+// ---- the end ----
+
+void core::finish(operation& op, errc why, std::string text)
+{
+    if (op.wanted == want::room && op.list == &room_waiting_)
+        waiting_for_room_.fetch_sub(1, std::memory_order_relaxed);
+    if (!op.result.attempts.empty()) {
+        // The attempts' own outcome and error stand; why there was no further one is the reason.
+        op.result.reason = std::move(text);
+        if (why == errc::cancelled && op.result.error.failed())
+            op.result.error = make_send_error(errc::cancelled, op.machine.verdict());
+    } else {
+        refuse(op, why, std::move(text));
+    }
+    complete(op);
+}
+
+void core::complete(operation& op)
+{
+    links_->clear_timer(op.timer);
+    if (op.list != nullptr)
+        op.list->remove(op);
+    receipt& r = op.result;
+    r.outcome = r.attempts.empty() ? outcome::not_sent : op.machine.verdict();
+    if (r.outcome == outcome::stored)
+        r.error = {};
+    else if (r.error.failed() && outcome_of(r.error) != r.outcome)
+        r.error = make_send_error(static_cast<errc>(r.error.value() & 0xfff), r.outcome);
+    r.latency = std::chrono::nanoseconds(std::max<std::int64_t>(0, links_->now_ns() - op.machine.start_ns()));
+    auto& outcome_count = r.outcome == outcome::stored   ? count_.stored
+                        : r.outcome == outcome::unknown  ? count_.unknown
+                        : r.outcome == outcome::rejected ? count_.rejected
+                                                         : count_.not_sent;
+    outcome_count.fetch_add(1, std::memory_order_relaxed);
+    if (op.live) {
+        op.live = false;
+        (op.live_prev != nullptr ? op.live_prev->live_next : live_) = op.live_next;
+        if (op.live_next != nullptr)
+            op.live_next->live_prev = op.live_prev;
+        op.live_prev = op.live_next = nullptr;
+    }
+    if (op.laned) {
+        r.after_unknown = lanes_.after_doubt(op.msg.topic(), op.key);
+        leave_lane(op);
+    }
+    tell(op);
+}
+
+/// The next of the lane goes on when this turn's work is done, so that a long lane does not grow the stack.
+void core::leave_lane(operation& op)
+{
+    op.laned = false;
+    const bool in_doubt = op.result.outcome == outcome::unknown;
+    if (const auto next = lanes_.leave(op.msg.topic(), op.key, in_doubt)) {
+        links_->clear_timer((*next)->timer);
+        ready_.push_back(**next);
+    }
+    count_.lanes.store(lanes_.size(), std::memory_order_relaxed);
+}
+
+void core::tell(operation& op)
+{
+    op.completed = true;
+    open_.fetch_sub(1, std::memory_order_seq_cst);
+    if (op.caller != nullptr) {
+        int waiting = 0;
+        if (op.handover.compare_exchange_strong(waiting, 2, std::memory_order_acq_rel)) {
+            thread_slot& caller = *op.caller;
+            caller.result = std::move(op.result);
+            caller.over = true;
+            caller.wake.release();
+        }
+    } else if (op.done.unbound()) {
+        op.next = nullptr;
+        (callback_last_ != nullptr ? callback_last_->next : callback_first_) = &op;
+        callback_last_ = &op;
+        return;  // the callback thread gives it back: see run_callback()
+    } else {
+        const error_code ec = op.result.error;
+        op.done(ec, std::move(op.result));
+    }
+    release(op);
+}
+
+/// Everything is told: what the operation held is free again.
+void core::release(operation& op)
+{
+    if (op.has_room) {
+        in_flight_.give_back(op.cost);
+        op.has_room = false;
+        admit_waiting();
+    }
+    op.told = true;
+    if (!op.pinned())
+        recycle(op);
+}
+
+/// On the callback thread.
+void core::run_callback(operation& op)
+{
+    try {
+        const error_code ec = op.result.error;
+        op.done(ec, std::move(op.result));
+    } catch (const std::exception& e) {
+        count_.callbacks_threw.fetch_add(1, std::memory_order_relaxed);
+        note(observe::level::error, std::string("a completion handler threw: ") + e.what());
+    } catch (...) {
+        count_.callbacks_threw.fetch_add(1, std::memory_order_relaxed);
+        note(observe::level::error, "a completion handler threw");
+    }
+    op.done.reset();
+    hand_over(op, want::release, false);
+}
+
+void core::flush_callbacks()
+{
+    if (callback_first_ == nullptr)
+        return;
+    operation* first = std::exchange(callback_first_, nullptr);
+    operation* last = std::exchange(callback_last_, nullptr);
+    callbacks_.push(*first, *last);
+}
+
+}  // namespace shunt::client

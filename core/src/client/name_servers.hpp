@@ -1,0 +1,45 @@
+// Asks the name servers: one after another until one answers, all of them before a topic counts as unknown.
+
+#pragma once
+
+#include <net/call.hpp>
+#include <net/links.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace shunt::client {
+
+struct route_answer {
+    enum class kind : std::uint8_t { found, unknown_topic, failed };
+    kind what = kind::failed;
+    std::string body;  ///< found: the route as JSON
+    std::string text;  ///< failed: what went wrong, the last thing first
+};
+
+/// On the executor of its links.
+class name_servers {
+public:
+    name_servers(net::links& l, std::vector<std::string> addresses, wire::header_format format, std::uint64_t seed);
+
+    /// Asks for the route of `topic`; `done` is called once, at `deadline_ns` at the latest. Begins with the server that
+    /// answered last. Each gets a part of the time that is left, so that one that hangs leaves time for the next.
+    void route(const std::string& topic, std::int64_t deadline_ns, std::function<void(const route_answer&)> done);
+
+    [[nodiscard]] const std::vector<std::string>& addresses() const noexcept { return addresses_; }
+
+private:
+    struct round;
+    void try_next(const std::shared_ptr<round>& r);
+
+    net::links& links_;
+    std::vector<std::string> addresses_;
+    wire::header_format format_;
+    std::size_t preferred_;
+    std::map<std::string, int> silent_;  // time-outs in a row
+};
+
+}  // namespace shunt::client

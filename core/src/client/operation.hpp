@@ -1,0 +1,99 @@
+// One send, from the call to its completion: everything it needs, in memory that is used again.
+
+#pragma once
+
+#include <shunt/detail/completion.hpp>
+#include <shunt/message.hpp>
+#include <shunt/producer.hpp>
+#include <shunt/receipt.hpp>
+#include <net/request.hpp>
+#include <send/machine.hpp>
+#include <strategy/decide.hpp>
+#include <wire/buffer.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace shunt::client {
+
+class core;
+struct target;
+
+/// What a send asks of the I/O side when its thread cannot go on by itself.
+enum class want : std::uint8_t {
+    room,      ///< in the limits of what may be in flight
+    route,     ///< of its topic
+    lane,      ///< to become the head of its lane
+    transmit,  ///< the attempt that was decided
+    pause,     ///< until `wake_at_ns`
+    queue,     ///< to be woken when the route or the policy changes
+    refresh,   ///< a new route, before the next attempt
+    finish,    ///< to be completed: it is over
+    release,   ///< to be forgotten: its handler has run
+};
+
+/// Where a send stands: what its thread does when it goes on.
+enum class stage : std::uint8_t { room, lane, decide };
+
+class op_list;
+struct thread_slot;
+
+class operation final : public net::request {
+public:
+    struct hook : net::timer_hook {
+        operation* owner = nullptr;
+    };
+
+    operation() { timer.owner = this; }
+
+    void encode(wire::buffer& out, std::int32_t opaque) override;
+    [[nodiscard]] std::string_view tail() const noexcept override { return msg.body(); }
+    void finished(const net::reply& r) override;
+    void unpinned() noexcept override;
+
+    core* owner = nullptr;
+    message msg;
+    send_options options;
+    wire::buffer properties;  // encoded
+    receipt result;
+    detail::completion done;  // async only
+    thread_slot* caller = nullptr;  // sync only: whom to wake
+    send::machine machine;
+
+    // The present attempt, as it was decided. No pointer into a plugin or a snapshot.
+    target* where = nullptr;
+    strategy::broker_entry* broker = nullptr;
+    std::int32_t queue = -1;
+    std::int64_t attempt_start_ns = 0, share_ns = 0;
+    std::uint64_t generation = 0, route_gen = 0;
+    strategy::why why = strategy::why::plugin;
+
+    std::string key;              // what selectors and lanes take as the key
+    bool has_key = false;
+    bool laned = false;           // in a lane: its head, or waiting
+    bool ordered = false;
+    bool has_room = false;        // counted in what is in flight
+    bool completed = false;       // over, its receipt is final
+    bool told = false;            // nobody waits for it any more; a write may still read its body
+    bool live = false;            // known to the I/O side
+    bool repeat_queue = false;    // ordered: every later attempt goes where the first went
+    std::size_t cost = 0;
+    std::int64_t wake_at_ns = 0;
+    client::stage stage = client::stage::room;
+    client::want wanted = client::want::route;
+
+    /// Sync: 0 the caller waits, 1 it gave up waiting, 2 it was woken.
+    std::atomic<int> handover{0};
+
+    hook timer;
+    operation* next = nullptr;    // in the inbox, the pool, the callback queue
+    operation* live_prev = nullptr;
+    operation* live_next = nullptr;
+    op_list* list = nullptr;      // what it waits in
+    operation* list_prev = nullptr;
+    operation* list_next = nullptr;
+};
+
+}  // namespace shunt::client

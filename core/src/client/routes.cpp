@@ -1,0 +1,406 @@
+// Routes that change, verdicts that change, brokers that come and go: what makes the snapshots decisions read.
+
+#include <client/core.hpp>
+
+#include <net/probe.hpp>
+#include <wire/heartbeat.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace shunt::client {
+
+namespace {
+
+constexpr std::int64_t aside_ns = 30'000'000'000;       // a broker that does not know a topic is passed over for it
+constexpr std::int64_t penalty_ns = 1'000'000'000;      // a failed attempt counts as load so long
+constexpr std::uint32_t max_penalties = 64;             // a broker
+constexpr std::int64_t route_retry_ns = 200'000'000;    // between questions while sends wait for a route
+constexpr std::int64_t heartbeat_timeout_ns = 3'000'000'000;
+constexpr std::chrono::milliseconds probe_limit{1000};
+constexpr int missed_before_drop = 2;
+constexpr std::int64_t topic_idle_ns = 600'000'000'000;  // a topic nothing was sent to for so long is not polled
+
+}  // namespace
+
+std::shared_ptr<strategy::policy> core::policy_for(std::string_view topic, std::string_view named) const
+{
+    // '*' stands for any run of characters.
+    const auto matches = [](std::string_view pattern, std::string_view text) {
+        std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
+        while (t < text.size()) {
+            if (p < pattern.size() && pattern[p] == '*') {
+                star = p++;
+                resume = t;
+            } else if (p < pattern.size() && pattern[p] == text[t]) {
+                ++p;
+                ++t;
+            } else if (star != std::string_view::npos) {
+                p = star + 1;
+                t = ++resume;
+            } else {
+                return false;
+            }
+        }
+        while (p < pattern.size() && pattern[p] == '*')
+            ++p;
+        return p == pattern.size();
+    };
+    std::string_view name = named;
+    if (name.empty()) {
+        name = "default";
+        for (const binding_options& b : options_.bindings) {
+            if (matches(b.topic, topic)) {
+                name = b.policy;
+                break;
+            }
+        }
+    }
+    const auto it = policies_.find(name);
+    return it == policies_.end() ? policies_.find("default")->second : it->second;
+}
+
+// ---- targets and their snapshots ----
+
+target* core::make_target(const std::string& topic, std::string_view policy)
+{
+    std::string name = topic;
+    if (!policy.empty()) {
+        name += '\0';
+        name += policy;
+    }
+    if (const auto it = targets_.find(name); it != targets_.end())
+        return it->second.get();
+    auto made = std::make_unique<target>();
+    made->topic = topic;
+    made->pol = policy_for(topic, policy);
+    made->policy_name = strategy::intern(made->pol->name());
+    target* t = made.get();
+    topics_[topic].targets.push_back(t);
+    publish(*t);
+    const std::unique_lock lock(targets_lock_);
+    targets_.emplace(std::move(name), std::move(made));
+    return t;
+}
+
+void core::publish(target& t)
+{
+    const auto it = topics_.find(t.topic);
+    if (it == topics_.end() || it->second.view == nullptr)
+        return;
+    auto fresh = strategy::make_snapshot(it->second.view, t.pol, t.shared, generation_, ++verdict_gen_, links_->now_ns());
+    const strategy::snapshot* old = t.current.exchange(fresh.release(), std::memory_order_seq_cst);
+    if (old != nullptr)
+        epochs_.retire([old] { delete old; });
+}
+
+void core::publish_topic(const std::string& topic)
+{
+    const auto it = topics_.find(topic);
+    if (it == topics_.end())
+        return;
+    for (target* t : it->second.targets)
+        publish(*t);
+    arm_verdicts();
+}
+
+// ---- routes ----
+
+void core::ask_route(const std::string& topic, bool again, std::int64_t deadline_ns)
+{
+    auto heard = [this, topic](route_cache::answer a, std::string_view text) { route_answered(topic, a, text); };
+    if (again)
+        routes_->refresh(topic, deadline_ns, std::move(heard));
+    else
+        routes_->need(topic, deadline_ns, std::move(heard));
+}
+
+void core::route_answered(const std::string& topic, route_cache::answer a, std::string_view text)
+{
+    const auto it = topics_.find(topic);
+    if (it == topics_.end())
+        return;
+    topic_state& t = it->second;
+    const bool known = t.view != nullptr;
+    std::vector<operation*> heard;
+    while (operation* op = t.waiting.front()) {
+        t.waiting.remove(*op);
+        heard.push_back(op);
+    }
+    bool still_waiting = false;
+    for (operation* op : heard) {
+        if (op->wanted == want::refresh || known) {
+            if (known)
+                make_target(topic, op->options.policy);
+            resume(*op);
+        } else if (a == route_cache::answer::unknown_topic) {
+            finish(*op, errc::no_route, std::string(text));
+        } else {
+            op->result.reason = text;
+            t.waiting.push_back(*op);  // its deadline is still set
+            still_waiting = true;
+        }
+    }
+    if (still_waiting && !t.retry_armed) {
+        t.retry_armed = true;
+        auto timer = std::make_shared<boost::asio::steady_timer>(executor_);
+        timer->expires_after(std::chrono::nanoseconds(route_retry_ns));
+        timer->async_wait([self = shared_from_this(), this, topic, timer](const boost::system::error_code&) {
+            const auto again = topics_.find(topic);
+            if (again == topics_.end() || closed_io_)
+                return;
+            again->second.retry_armed = false;
+            links_->refresh();
+            if (again->second.waiting.front() != nullptr)
+                ask_route(topic, false, again->second.waiting.front()->machine.deadline_ns());
+            on_turn();
+            links_->flush_all();
+        });
+    }
+    if (!known && !still_waiting && t.waiting.size() == 0 && t.targets.empty() && topics_.size() > 1024)
+        topics_.erase(it);
+}
+
+void core::route_changed(const std::shared_ptr<const route::topic_route>& r, const std::vector<std::string>& changes)
+{
+    topic_state& t = topics_[r->topic];
+    const bool first = t.route == nullptr;
+    t.route = r;
+    if (!first) {
+        count_.route_changes.fetch_add(1, std::memory_order_relaxed);
+        for (const std::string& change : changes)
+            note(observe::level::info, "topic '" + r->topic + "': " + change);
+    }
+    std::vector<std::string> aside;
+    std::erase_if(t.aside, [&](const auto& item) { return item.second <= links_->now_ns(); });
+    for (const auto& [name, until] : t.aside)
+        aside.push_back(name);
+    t.view = strategy::build_view(*r, options_.brokers, book_, ++route_gen_, aside);
+
+    // Where brokers are now, and which are in no route any more.
+    address_of_.resize(book_.size());
+    std::vector<bool> seen(book_.size());
+    for (const auto& [topic, state] : topics_) {
+        if (state.view == nullptr)
+            continue;
+        for (const shunt_broker& b : state.view->brokers)
+            seen[b.id] = true;
+    }
+    for (std::size_t b = 0; b < t.view->brokers.size(); ++b) {
+        std::string& address = address_of_[t.view->brokers[b].id];
+        if (address == t.view->addresses[b])
+            continue;
+        const std::string old = std::exchange(address, t.view->addresses[b]);
+        const bool used = std::find(address_of_.begin(), address_of_.end(), old) != address_of_.end();
+        if (net::connection* c = old.empty() || used ? nullptr : links_->find(old))
+            c->retire();  // what is under way there may still be answered
+    }
+    for (std::uint32_t id = 0; id < seen.size(); ++id) {
+        if (seen[id] || address_of_[id].empty())
+            continue;
+        const std::string old = std::exchange(address_of_[id], {});
+        const bool used = std::find(address_of_.begin(), address_of_.end(), old) != address_of_.end();
+        if (net::connection* c = used ? nullptr : links_->find(old))
+            c->retire();
+        shunt_feedback& f = feedback_.emplace_back();
+        f.struct_size = sizeof f;
+        f.kind = SHUNT_FB_LEFT;
+        f.broker_id = id;
+        f.broker_code = -1;
+        f.at_ns = links_->now_ns();
+    }
+    feed();
+    publish_topic(r->topic);
+    // Sends for which there was no queue look again.
+    std::vector<operation*> again;
+    while (operation* op = queue_waiting_.front()) {
+        queue_waiting_.remove(*op);
+        again.push_back(op);
+    }
+    for (operation* op : again)
+        resume(*op);
+}
+
+void core::put_aside(const std::string& topic, std::string_view broker)
+{
+    const auto it = topics_.find(topic);
+    if (it == topics_.end() || it->second.route == nullptr)
+        return;
+    topic_state& t = it->second;
+    t.aside[std::string(broker)] = links_->now_ns() + aside_ns;
+    std::vector<std::string> aside;
+    for (const auto& [name, until] : t.aside)
+        aside.push_back(name);
+    t.view = strategy::build_view(*t.route, options_.brokers, book_, ++route_gen_, aside);
+    publish_topic(topic);
+}
+
+// ---- verdicts ----
+
+void core::feed()
+{
+    if (feedback_.empty())
+        return;
+    feeding_.swap(feedback_);
+    bool changed = false;
+    for (const auto& [name, pol] : policies_) {
+        if (!pol->verdicts().feed(feeding_))
+            continue;
+        changed = true;
+        for (const auto& [key, t] : targets_) {
+            if (t->pol == pol)
+                publish(*t);
+        }
+    }
+    feeding_.clear();
+    if (changed)
+        arm_verdicts();
+}
+
+void core::arm_verdicts()
+{
+    std::int64_t next = INT64_MAX;
+    for (const auto& [key, t] : targets_) {
+        if (const strategy::snapshot* s = t->current.load(std::memory_order_relaxed))
+            next = std::min(next, s->masks.valid_until_ns);
+    }
+    if (next == INT64_MAX) {
+        links_->clear_timer(verdict_timer_);
+        return;
+    }
+    if (!verdict_timer_.armed() || verdict_timer_.deadline_ns() != next)
+        links_->set_timer(verdict_timer_, next);
+}
+
+void core::verdict_time()
+{
+    const std::int64_t now = links_->now_ns();
+    for (const auto& [key, t] : targets_) {
+        const strategy::snapshot* s = t->current.load(std::memory_order_relaxed);
+        if (s != nullptr && s->masks.valid_until_ns <= now)
+            publish(*t);
+    }
+    arm_verdicts();
+}
+
+void core::request_probe(std::string_view policy, std::uint32_t broker_id, std::int64_t at_ns)
+{
+    auto& p = probes_[{std::string(policy), broker_id}];
+    if (p == nullptr) {
+        p = std::make_unique<probe_state>();
+        p->owner = this;
+        p->policy = policy;
+        p->broker = broker_id;
+        p->expired = [](net::timer_hook& hook) {
+            auto& self = static_cast<probe_state&>(hook);
+            self.owner->probe_now(self.policy, self.broker);
+        };
+    }
+    links_->set_timer(*p, at_ns);
+}
+
+void core::probe_now(const std::string& policy, std::uint32_t broker_id)
+{
+    const std::string address = broker_id < address_of_.size() ? address_of_[broker_id] : std::string{};
+    if (address.empty() || closed_io_)
+        return;
+    net::probe(*links_, address, probe_limit, [this, policy, broker_id](bool reached) {
+        if (closed_io_)
+            return;
+        shunt_feedback f{};
+        f.struct_size = sizeof f;
+        f.kind = SHUNT_FB_PROBE;
+        f.result = reached ? SHUNT_FB_GOOD : SHUNT_FB_UNREACHABLE;
+        f.broker_id = broker_id;
+        f.broker_code = -1;
+        f.at_ns = links_->now_ns();
+        f.start_ns = f.at_ns;
+        const auto it = policies_.find(policy);
+        if (it != policies_.end() && it->second->verdicts().feed({&f, 1})) {
+            for (const auto& [key, t] : targets_) {
+                if (t->pol == it->second)
+                    publish(*t);
+            }
+        }
+        arm_verdicts();
+    });
+}
+
+// ---- load of those that fail ----
+
+void core::penalize(strategy::broker_entry& b)
+{
+    std::uint32_t mine = 0;
+    for (const auto& [until, entry] : penalties_)
+        mine += entry == &b ? 1 : 0;
+    if (mine >= max_penalties)
+        return;
+    b.add_inflight();
+    penalties_.emplace_back(links_->now_ns() + penalty_ns, &b);
+    if (!penalty_timer_.armed())
+        links_->set_timer(penalty_timer_, penalties_.front().first);
+}
+
+void core::drop_penalties()
+{
+    while (!penalties_.empty() && penalties_.front().first <= links_->now_ns()) {
+        penalties_.front().second->sub_inflight();
+        penalties_.pop_front();
+    }
+    if (!penalties_.empty())
+        links_->set_timer(penalty_timer_, penalties_.front().first);
+}
+
+// ---- heartbeats ----
+
+void core::heartbeat(const std::string& address)
+{
+    count_.heartbeats.fetch_add(1, std::memory_order_relaxed);
+    net::question q;
+    q.code = wire::code::heart_beat;
+    wire::buffer body;
+    const std::string_view group = options_.group;
+    wire::put_heartbeat(body, client_id_, {&group, 1});
+    q.body = body.view();
+    net::ask(*links_, address, format_, std::move(q), links_->now_ns() + heartbeat_timeout_ns, [this, address](const net::reply& r) {
+        if (r.how == send::ending::answered) {
+            missed_heartbeats_.erase(address);
+            return;
+        }
+        if (r.how == send::ending::expired && ++missed_heartbeats_[address] >= missed_before_drop) {
+            missed_heartbeats_.erase(address);
+            links_->drop(address, "broker at " + address + " answered no heartbeat");
+        }
+    });
+}
+
+void core::heartbeat_all()
+{
+    std::vector<std::string> all;
+    for (const std::string& address : address_of_) {
+        if (!address.empty() && std::find(all.begin(), all.end(), address) == all.end())
+            all.push_back(address);
+    }
+    for (const std::string& address : all)
+        heartbeat(address);
+    epochs_.collect();
+    for (const auto& [key, t] : targets_) {
+        if (links_->now_ns() - t->used_ns < topic_idle_ns)
+            routes_->used(t->topic);
+    }
+}
+
+void core::arm_heartbeat()
+{
+    heartbeat_timer_->expires_after(options_.heartbeat);
+    heartbeat_timer_->async_wait([self = shared_from_this(), this](const boost::system::error_code& ec) {
+        if (ec || closed_io_)
+            return;
+        links_->refresh();
+        heartbeat_all();
+        links_->flush_all();
+        arm_heartbeat();
+    });
+}
+
+}  // namespace shunt::client

@@ -1,0 +1,473 @@
+// The sender's side: what a thread does with a message until it is handed over to the network.
+
+#include <client/core.hpp>
+#include <client/validate.hpp>
+
+#include <boost/asio/post.hpp>
+#include <wire/properties.hpp>
+
+#include <ctime>
+#include <utility>
+
+namespace shunt::client {
+
+namespace {
+
+/// To a few milliseconds, for a few nanoseconds: ids differ by their counter anyway.
+std::int64_t coarse_wall_ms() noexcept
+{
+    timespec t{};
+    clock_gettime(CLOCK_REALTIME_COARSE, &t);
+    return static_cast<std::int64_t>(t.tv_sec) * 1000 + t.tv_nsec / 1'000'000;
+}
+
+constexpr std::int64_t grace_ns = 50'000'000;  // for the I/O side to tell a sync send of its end
+
+}  // namespace
+
+operation* core::new_operation(thread_slot& slot)
+{
+    if (slot.pool == nullptr)
+        slot.pool = pool_.exchange(nullptr, std::memory_order_acquire);
+    operation* op = slot.pool;
+    if (op != nullptr)
+        slot.pool = op->next;
+    else
+        op = new operation;
+    op->owner = this;
+    op->next = nullptr;
+    return op;
+}
+
+void core::recycle(operation& op) noexcept
+{
+    op.msg = message{};
+    op.options = send_options{};
+    op.properties.clear();
+    op.result = receipt{};
+    op.done.reset();
+    op.caller = nullptr;
+    op.where = nullptr;
+    op.broker = nullptr;
+    op.queue = -1;
+    op.key.clear();
+    op.has_key = op.laned = op.ordered = op.has_room = op.completed = op.told = op.live = op.repeat_queue = op.oneway = false;
+    op.stage = stage::room;
+    op.handover.store(0, std::memory_order_relaxed);
+    operation* head = pool_.load(std::memory_order_relaxed);
+    do {
+        op.next = head;
+    } while (!pool_.compare_exchange_weak(head, &op, std::memory_order_release, std::memory_order_relaxed));
+}
+
+void core::refuse(operation& op, errc why, std::string text)
+{
+    op.result.outcome = outcome::not_sent;
+    op.result.error = make_send_error(why, outcome::not_sent);
+    op.result.reason = std::move(text);
+}
+
+bool core::prepare(operation& op, thread_slot& slot, bool oneway, message&& m, send_options&& options)
+{
+    op.msg = std::move(m);
+    op.options = std::move(options);
+    op.oneway = oneway;
+    send::limits lim;
+    const auto timeout = op.options.timeout.count() > 0 ? op.options.timeout : options_.send_timeout;
+    lim.timeout_ns = std::chrono::nanoseconds(timeout).count();
+    lim.attempts = std::min(op.options.attempts != 0 ? op.options.attempts : options_.attempts, send::max_attempts);
+    lim.backoff_ns = std::chrono::nanoseconds(options_.retry_backoff).count();
+    lim.backoff_max_ns = std::chrono::nanoseconds(options_.retry_backoff_max).count();
+    op.machine = send::machine(lim, net::monotonic_ns());
+
+    if (auto bad = check_message(op.msg, options_.max_body)) {
+        refuse(op, bad->why, std::move(bad->text));
+        return false;
+    }
+    if (!op.options.policy.empty() && !policies_.contains(op.options.policy)) {
+        std::string known;
+        for (const auto& [name, p] : policies_)
+            known += (known.empty() ? "" : ", ") + name;
+        refuse(op, errc::unknown_policy, "policy '" + op.options.policy + "' is not there; there are " + known);
+        return false;
+    }
+    op.cost = op.msg.body().size() + 512;  // what a message costs besides its body, roughly
+    if (!in_flight_.fits_ever(op.cost)) {
+        refuse(op, errc::larger_than_limit, "the message needs " + std::to_string(op.cost) + " bytes; max_in_flight_bytes is " +
+                                                std::to_string(options_.max_in_flight_bytes));
+        return false;
+    }
+    (void)slot;
+    return encode_properties(op);
+}
+
+bool core::encode_properties(operation& op)
+{
+    wire::buffer& out = op.properties;
+    const message& m = op.msg;
+    std::array<char, wire::uniq_key_size_v6> id;
+    const std::size_t id_size = wire::write_uniq_key(ids_, coarse_wall_ms() - month_start_ms_,
+                                                     id_counter_.fetch_add(1, std::memory_order_relaxed), id);
+    op.result.msg_id.assign({id.data(), id_size});
+    if (m.has_keys())
+        wire::put_property(out, "KEYS", m.keys());
+    if (!m.tag().empty())
+        wire::put_property(out, "TAGS", m.tag());
+    wire::put_property(out, "UNIQ_KEY", {id.data(), id_size});
+    wire::put_property(out, "WAIT", m.wait_store() ? "true" : "false");
+    if (m.delay_level() > 0)
+        wire::put_property(out, "DELAY", std::to_string(m.delay_level()));
+    if (options_.write_order_key && m.order_key() && !m.order_key()->empty())
+        wire::put_property(out, "__SHARDINGKEY", *m.order_key());
+    for (const auto& [name, value] : m.properties())
+        wire::put_property(out, name, value);
+    if (out.size() > wire::max_properties) {
+        refuse(op, errc::properties_too_large, "the properties have " + std::to_string(out.size()) + " bytes encoded; at most " +
+                                                   std::to_string(wire::max_properties) + " are allowed");
+        return false;
+    }
+    return true;
+}
+
+void core::start(bool oneway, message&& m, send_options&& options, detail::completion&& done)
+{
+    count_.sends.fetch_add(1, std::memory_order_relaxed);
+    thread_slot& slot = slots_->mine();
+    operation& op = *new_operation(slot);
+    op.done = std::move(done);
+    open_.fetch_add(1, std::memory_order_seq_cst);
+    if (closing_.load(std::memory_order_seq_cst)) {
+        // The I/O side may be gone. The handler hears of it through its own executor, else here.
+        open_.fetch_sub(1, std::memory_order_seq_cst);
+        count_.not_sent.fetch_add(1, std::memory_order_relaxed);
+        refuse(op, errc::closed, "the producer is closed");
+        detail::completion handler = std::move(op.done);
+        receipt r = std::move(op.result);
+        recycle(op);
+        const error_code ec = r.error;
+        handler(ec, std::move(r));
+        return;
+    }
+    if (!prepare(op, slot, oneway, std::move(m), std::move(options))) {
+        hand_over(op, want::finish, false);
+        return;
+    }
+    drive(op, slot, false);
+}
+
+receipt core::deliver(bool oneway, message&& m, send_options&& options)
+{
+    count_.sends.fetch_add(1, std::memory_order_relaxed);
+    thread_slot& slot = slots_->mine();
+    operation& op = *new_operation(slot);
+    const auto refused_here = [&] {
+        receipt r = std::move(op.result);
+        count_.not_sent.fetch_add(1, std::memory_order_relaxed);
+        recycle(op);
+        return r;
+    };
+    if (on_io_side_()) {
+        refuse(op, errc::would_deadlock, "a sync send on the producer's own I/O thread would wait for itself; use async_send");
+        return refused_here();
+    }
+    open_.fetch_add(1, std::memory_order_seq_cst);
+    if (closing_.load(std::memory_order_seq_cst)) {
+        refuse(op, errc::closed, "the producer is closed");
+        open_.fetch_sub(1, std::memory_order_seq_cst);
+        return refused_here();
+    }
+    if (!prepare(op, slot, oneway, std::move(m), std::move(options))) {
+        open_.fetch_sub(1, std::memory_order_seq_cst);
+        return refused_here();
+    }
+    op.caller = &slot;
+    slot.over = false;
+    const std::int64_t give_up_ns = op.machine.deadline_ns() + grace_ns;
+    const auto give_up = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(give_up_ns));
+    for (;;) {
+        drive(op, slot, false);
+        if (!slot.wake.try_acquire_until(give_up)) {
+            // Nobody runs the executor, or it is far behind. The operation now belongs to the I/O side.
+            int waiting = 0;
+            const want last = op.wanted;
+            const bool may_be_out = last == want::transmit || op.machine.verdict() == outcome::unknown;
+            receipt r;
+            r.msg_id = op.result.msg_id;
+            if (op.handover.compare_exchange_strong(waiting, 1, std::memory_order_acq_rel)) {
+                r.outcome = may_be_out ? outcome::unknown : outcome::not_sent;
+                r.error = make_send_error(may_be_out ? errc::response_timeout : errc::expired_waiting, r.outcome);
+                r.reason = "the producer's executor did not get to the send in time";
+                return r;
+            }
+            slot.wake.acquire();
+        }
+        if (slot.over)
+            return std::move(slot.result);
+    }
+}
+
+// ---- going on ----
+
+void core::hand_over(operation& op, want w, bool io)
+{
+    op.wanted = w;
+    if (w == want::room)
+        waiting_for_room_.fetch_add(1, std::memory_order_relaxed);
+    if (io) {
+        service(op);
+        return;
+    }
+    op.handover.store(0, std::memory_order_relaxed);
+    operation* head = inbox_.load(std::memory_order_relaxed);
+    do {
+        op.next = head;
+    } while (!inbox_.compare_exchange_weak(head, &op, std::memory_order_acq_rel, std::memory_order_relaxed));
+    if (head == nullptr)
+        boost::asio::post(executor_, [self = shared_from_this()] { self->run_inbox(); });
+}
+
+thread_slot::cached* core::find_target(operation& op, thread_slot& slot)
+{
+    const std::string& topic = op.msg.topic();
+    const bool named = !op.options.policy.empty();
+    if (!named && slot.last != nullptr && slot.last_name == topic)
+        return slot.last;
+    std::string name;
+    if (named) {
+        name.reserve(topic.size() + 1 + op.options.policy.size());
+        name.append(topic).push_back('\0');
+        name.append(op.options.policy);
+    }
+    const std::string_view wanted = named ? std::string_view(name) : std::string_view(topic);
+    auto it = slot.by_name.find(wanted);
+    if (it == slot.by_name.end()) {
+        target* found = nullptr;
+        {
+            const std::shared_lock lock(targets_lock_);
+            if (const auto t = targets_.find(wanted); t != targets_.end())
+                found = t->second.get();
+        }
+        if (found == nullptr)
+            return nullptr;
+        it = slot.by_name.emplace(std::string(wanted), thread_slot::cached{found, nullptr, nullptr}).first;
+    }
+    if (!named) {
+        slot.last = &it->second;
+        slot.last_name = topic;
+    }
+    return &it->second;
+}
+
+void core::drive(operation& op, thread_slot& slot, bool io)
+{
+    for (;;) {
+        switch (op.stage) {
+        case stage::room:
+            // Those that wait go first.
+            if (waiting_for_room_.load(std::memory_order_relaxed) == 0 && in_flight_.take(op.cost)) {
+                op.has_room = true;
+                op.stage = stage::lane;
+                break;
+            }
+            if (options_.when_full == when_full::refuse) {
+                refuse(op, errc::full, "max_in_flight_messages (" + std::to_string(options_.max_in_flight_messages) +
+                                           ") or max_in_flight_bytes (" + std::to_string(options_.max_in_flight_bytes) + ") is met");
+                hand_over(op, want::finish, io);
+                return;
+            }
+            hand_over(op, want::room, io);
+            return;
+
+        case stage::lane: {
+            const thread_slot::cached* c = find_target(op, slot);
+            if (c == nullptr) {
+                hand_over(op, want::route, io);
+                return;
+            }
+            const policy_options& p = c->where->pol->options();
+            switch (p.key_from.what) {
+            case key_source::kind::order_key:
+                op.has_key = op.msg.order_key().has_value();
+                if (op.has_key)
+                    op.key.assign(*op.msg.order_key());
+                break;
+            case key_source::kind::keys:
+                op.has_key = op.msg.has_keys();
+                if (op.has_key)
+                    op.key.assign(op.msg.keys());
+                break;
+            case key_source::kind::property:
+                for (const auto& [name, value] : op.msg.properties()) {
+                    if (name == p.key_from.property) {
+                        op.has_key = true;
+                        op.key.assign(value);
+                    }
+                }
+                break;
+            }
+            op.ordered = p.ordered && op.has_key;
+            op.stage = stage::decide;
+            if (op.ordered) {
+                hand_over(op, want::lane, io);
+                return;
+            }
+            break;
+        }
+
+        case stage::decide: {
+            const std::int64_t now = io ? links_->now_ns() : net::monotonic_ns();
+            const std::int64_t share = op.machine.share_at(now);
+            if (share == 0) {
+                refuse(op, errc::expired_waiting, "the deadline passed before an attempt could be made");
+                hand_over(op, want::finish, io);
+                return;
+            }
+            thread_slot::cached* c = find_target(op, slot);
+            if (c == nullptr) {
+                hand_over(op, want::route, io);
+                return;
+            }
+            op.where = c->where;
+            std::string text;
+            const choice made = choose(op, slot, *c, now, text);
+            if (made != choice::picked) {
+                no_queue(op, slot, io, made, std::move(text));
+                return;
+            }
+            if (const std::int64_t pause = op.machine.pause_before(op.broker->id, slot.random()); pause > 0) {
+                op.broker->sub_inflight();
+                op.wake_at_ns = now + pause;
+                hand_over(op, want::pause, io);
+                return;
+            }
+            op.machine.begin(op.broker->id);
+            op.attempt_start_ns = now;
+            op.share_ns = share;
+            hand_over(op, want::transmit, io);
+            return;
+        }
+        }
+    }
+}
+
+/// Takes the snapshot, asks, and leaves in `op` what was chosen, with no pointer into the snapshot.
+core::choice core::choose(operation& op, thread_slot& slot, thread_slot::cached& c, std::int64_t now, std::string& text)
+{
+    const epoch_domain::reading mark(epochs_, slot.epoch);
+    const strategy::snapshot* s = c.where->current.load(std::memory_order_seq_cst);
+    if (s == nullptr)
+        return choice::no_route;
+    op.generation = s->generation;
+    op.route_gen = s->route->route_gen;
+    const auto take = [&](std::uint32_t queue_index, strategy::why why) {
+        const shunt_queue& q = s->route->queues[queue_index];
+        op.broker = s->route->entries[q.broker];
+        op.queue = static_cast<std::int32_t>(q.queue_id);
+        op.why = why;
+        op.broker->add_inflight();
+        return choice::picked;
+    };
+
+    if (op.options.queue) {
+        const auto found = s->route->find_queue(op.options.queue->first, op.options.queue->second);
+        if (!found) {
+            text = "queue " + op.options.queue->first + "/" + std::to_string(op.options.queue->second) + " of topic '" + op.msg.topic() +
+                   "' is not there or not writable";
+            return choice::bad_queue;
+        }
+        return take(*found, strategy::why::caller);
+    }
+    if (op.repeat_queue && op.broker != nullptr) {
+        if (const auto found = s->route->find_queue(op.broker->name, op.queue))
+            return take(*found, strategy::why::key);
+        if (s->pol->options().when_no_queue != when_no_queue::any) {
+            text = "queue " + std::string(op.broker->name) + "/" + std::to_string(op.queue) + ", which this key goes to, is not writable any more";
+            return choice::no_queue;
+        }
+    }
+    if (s->view.n_queues == 0) {
+        text = "no queue of topic '" + op.msg.topic() + "' is writable";
+        return choice::no_queue;
+    }
+    if (op.options.select) {
+        std::vector<queue_ref> queues;
+        queues.reserve(s->view.n_queues);
+        for (std::uint32_t q = 0; q < s->view.n_queues; ++q)
+            queues.emplace_back(s->route->broker_name(q), static_cast<std::int32_t>(s->view.queues[q].queue_id),
+                                (s->view.available[q / 64] >> (q % 64) & 1) != 0);
+        std::size_t picked = queues.size();
+        try {
+            picked = op.options.select(queues, op.msg, op.machine.next_attempt());
+        } catch (const std::exception& e) {
+            text = std::string("the selector function threw: ") + e.what();
+            return choice::selector_threw;
+        } catch (...) {
+            text = "the selector function threw";
+            return choice::selector_threw;
+        }
+        if (picked >= queues.size()) {
+            text = "the selector function answered " + std::to_string(picked) + "; it must be below " + std::to_string(queues.size());
+            return choice::selector_threw;
+        }
+        return take(static_cast<std::uint32_t>(picked), strategy::why::caller);
+    }
+
+    if (c.made_for != s->pol.get()) {
+        std::string error;
+        c.set = s->pol->make_set(static_cast<std::uint32_t>(slot.random()) & 0x7fffffff, *s->shared, error);
+        if (c.set != nullptr)
+            c.set->keep = s->pol;
+        else
+            log_.write(observe::level::error, "policy '" + s->pol->name() + "': " + error + "; best-queue's rule stands in");
+        c.made_for = s->pol.get();
+    }
+    strategy::question q;
+    q.has_key = op.has_key;
+    q.key = op.key;
+    q.ordered = op.ordered;
+    q.attempt = op.machine.next_attempt();
+    q.body_len = static_cast<std::uint32_t>(op.msg.body().size());
+    q.random = slot.random();
+    q.now_ns = now;
+    q.tried = op.machine.tried();
+    slot.decisions.store(slot.decisions.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    strategy::decision d;
+    if (c.set != nullptr) [[likely]] {
+        d = strategy::decide(*s, *c.set, q);
+        if (!d.picked && s->pol->options().when_no_queue == when_no_queue::any)
+            d = strategy::decide_fallback(*s, *c.set, q);
+    } else {
+        s->pol->plugin_errors.fetch_add(1, std::memory_order_relaxed);
+        strategy::selector_set stand_in;
+        stand_in.fallback_cursor = static_cast<std::uint32_t>(slot.random()) & 0x7fffffff;
+        d = strategy::decide_fallback(*s, stand_in, q);
+    }
+    if (!d.picked) {
+        text = "the selector found no queue of topic '" + op.msg.topic() + "' for this message";
+        return choice::no_queue;
+    }
+    op.repeat_queue = op.ordered;
+    return take(d.queue, d.because);
+}
+
+void core::no_queue(operation& op, thread_slot& slot, bool io, choice why, std::string text)
+{
+    (void)slot;
+    switch (why) {
+    case choice::picked: return;
+    case choice::no_route: hand_over(op, want::route, io); return;
+    case choice::bad_queue: refuse(op, errc::queue_not_writable, std::move(text)); break;
+    case choice::selector_threw: refuse(op, errc::selector_failed, std::move(text)); break;
+    case choice::no_queue:
+        if (op.where->pol->options().when_no_queue == when_no_queue::wait) {
+            op.result.reason = std::move(text);
+            hand_over(op, want::queue, io);
+            return;
+        }
+        refuse(op, errc::no_queue, std::move(text));
+        break;
+    }
+    hand_over(op, want::finish, io);
+}
+
+}  // namespace shunt::client
