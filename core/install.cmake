@@ -51,8 +51,8 @@ function(shunt_install_)
   install(FILES ${PROJECT_SOURCE_DIR}/sdk/cmake/shunt_add_plugin.cmake ${PROJECT_SOURCE_DIR}/sdk/cmake/shunt_plugin.map
     DESTINATION ${cmake_dir})
 
-  if(SHUNT_BUILD_CLI)
-    install(TARGETS shunt_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  if(TARGET shunt)
+    install(TARGETS shunt RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
   endif()
   set(plugin_dir lib/shunt/plugins)
   get_property(plugins GLOBAL PROPERTY SHUNT_PLUGIN_NAMES)
