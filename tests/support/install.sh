@@ -12,10 +12,9 @@ build="g++ cmake ninja-build ccache
     libboost1.81-dev libboost-filesystem1.81-dev libboost-json1.81-dev
     libtomlplusplus-dev libspdlog-dev libfmt-dev libcli11-dev
     libssl-dev zlib1g-dev liblz4-dev libzstd-dev libxxhash-dev
-    libgtest-dev libbenchmark-dev"
+    libgtest-dev libbenchmark-dev python3"
 tests="openjdk-17-jdk-headless maven ca-certificates
-    clang-14 libclang-rt-14-dev valgrind
-    python3 binutils util-linux"
+    clang-14 libclang-rt-14-dev valgrind binutils util-linux"
 
 case ${1-} in
     "") wanted=$build ;;
