@@ -354,6 +354,7 @@ TEST_F(EmbeddedFault, MoveListensElsewhereAndTellsTheNameServer)
     EXPECT_TRUE(in_route(broker())) << route();
     EXPECT_TRUE(raw_client(old).refused());
     EXPECT_EQ(before.rest(), "");
+    EXPECT_TRUE(before.closed() || before.was_reset());
     EXPECT_TRUE(well());
 
     fault("ok");
