@@ -65,12 +65,22 @@ std::string batch_item(std::string_view body, std::string_view properties, std::
 raw_client::raw_client(const std::string& address)
 {
     const auto colon = address.rfind(':');
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
-    ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &to.sin_addr);
-    fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
+    const auto port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(colon + 1))));
+    sockaddr_in v4{};
+    sockaddr_in6 v6{};
+    const bool is_v6 = address.front() == '[';
+    if (is_v6) {
+        v6.sin6_family = AF_INET6;
+        v6.sin6_port = port;
+        ::inet_pton(AF_INET6, address.substr(1, colon - 2).c_str(), &v6.sin6_addr);
+    } else {
+        v4.sin_family = AF_INET;
+        v4.sin_port = port;
+        ::inet_pton(AF_INET, address.substr(0, colon).c_str(), &v4.sin_addr);
+    }
+    fd_ = ::socket(is_v6 ? AF_INET6 : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const auto* to = is_v6 ? reinterpret_cast<const sockaddr*>(&v6) : reinterpret_cast<const sockaddr*>(&v4);
+    if (::connect(fd_, to, is_v6 ? sizeof v6 : sizeof v4) != 0) {
         refused_ = errno == ECONNREFUSED;
         ::close(fd_);
         fd_ = -1;

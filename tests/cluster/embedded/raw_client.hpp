@@ -63,7 +63,7 @@ struct send_request {
 
 class raw_client {
 public:
-    /// Connects to "127.0.0.1:PORT"; connected() says whether it worked.
+    /// Connects to "127.0.0.1:PORT" or "[::1]:PORT"; connected() says whether it worked.
     explicit raw_client(const std::string& address);
     ~raw_client();
     raw_client(const raw_client&) = delete;
