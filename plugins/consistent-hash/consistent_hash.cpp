@@ -36,10 +36,12 @@ public:
 private:
     [[nodiscard]] std::uint32_t highest(const sdk::fitting& f, std::uint64_t key) const noexcept
     {
-        const auto n = static_cast<std::uint32_t>(seeds_.size());
+        const bool all_fit = f.all();
         std::uint32_t best = SHUNT_NONE;
         std::uint64_t best_score = 0;
-        for (std::uint32_t q = f.first(0, n); q < n; q = f.first(q + 1, n)) {
+        for (std::uint32_t q = 0; q < seeds_.size(); ++q) {
+            if (!all_fit && !f.has(q))
+                continue;
             const std::uint64_t score = sdk::mix(key ^ seeds_[q]);
             if (best == SHUNT_NONE || score > best_score) {
                 best = q;

@@ -67,6 +67,9 @@ public:
         add(within);
     }
 
+    /// Every queue fits, without looking.
+    [[nodiscard]] bool all() const noexcept { return n_masks_ == 0 && !avoids_tried_; }
+
     [[nodiscard]] bool has(std::uint32_t queue) const noexcept
     {
         return (masked(queue / 64) >> (queue % 64) & 1) != 0 && !(avoids_tried_ && m_.tried(v_.broker_of(queue)));

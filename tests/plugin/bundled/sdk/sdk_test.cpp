@@ -162,6 +162,24 @@ TEST(ReadmeExample, StaysOnAQueueForARun)
     EXPECT_EQ((selector{p}.count(t, 400)), (std::map<std::string, int>{{"b-0", 200}, {"b-1", 200}}));
 }
 
+// ---- examples/own_strategy ----
+
+TEST(OwnStrategyExample, KeepsTenantsOnTheirBrokersAndOthersOff)
+{
+    const plugin p{SHUNT_SDK_TEST_PLUGINS, "tenant-pin"};
+    topic t{"a*2 b*1 c*1 d*1"};
+    selector s{p, {{"pins", setting_array{"acme=a", "acme=b", "initech=b", "gone=z"}}}};
+    EXPECT_EQ(s.count(t, 300, {.key = "acme/order-1"}), (std::map<std::string, int>{{"a-0", 100}, {"a-1", 100}, {"b-0", 100}}));
+    EXPECT_EQ(s.count(t, 100, {.key = "initech"}), (std::map<std::string, int>{{"b-0", 100}}));
+    EXPECT_EQ(s.count(t, 100, {.key = "hooli/1"}), (std::map<std::string, int>{{"c-0", 50}, {"d-0", 50}}));
+    EXPECT_EQ(s.count(t, 100), (std::map<std::string, int>{{"c-0", 50}, {"d-0", 50}})) << "no key, no tenant";
+    EXPECT_EQ(s.pick(t, {.key = "gone/1"}), "c-0") << "its broker is not in the route: as everybody";
+    t.isolate({"a"});
+    EXPECT_EQ(s.pick(t, {.key = "acme/2"}), "b-0");
+    EXPECT_EQ((selector{p, {{"pins", setting_array{"acme"}}}}.refusal()), "pin \"acme\" must have the form TENANT=BROKER");
+    EXPECT_EQ((selector{p, {{"pins", setting_array{"x=a"}}}}.pick(topic{"a*1", 2})), "abstain");
+}
+
 // ---- tiers, without a plugin ----
 
 TEST(Cursor, WrapsTo0After2147483647)
