@@ -27,6 +27,8 @@ inline constexpr char digit_pairs[] =
 
 inline char* put_literal(char* p, std::string_view s) noexcept
 {
+    if (s.empty())
+        return p;  // an empty view may have no address
     std::memcpy(p, s.data(), s.size());
     return p + s.size();
 }

@@ -1,0 +1,130 @@
+// What one decision costs: snapshot read under an epoch mark, plugin call, checks. With the real plugins.
+
+#include <client/epoch.hpp>
+#include <plugin/registry.hpp>
+#include <strategy/decide.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+namespace strategy = shunt::strategy;
+
+class quiet final : public strategy::environment {
+public:
+    std::int64_t now_ns() override { return 0; }
+    std::uint64_t random() override { return ++state_ * 0x9e3779b97f4a7c15ULL; }
+    void log(std::int32_t, std::string_view) override {}
+    void request_probe(std::string_view, std::uint32_t, std::int64_t) override {}
+
+private:
+    std::uint64_t state_ = 1;
+};
+
+/// `queues` queues on brokers of 4 (or 8 brokers, if that is fewer queues each), half of the brokers isolated if asked.
+struct situation {
+    situation(const char* selector, int queues, bool half_isolated)
+    {
+        shunt::policy_options o;
+        o.selector.use = selector;
+        o.fault.use = "latency-fault";
+        std::vector<strategy::setting_problem> problems;
+        pol = strategy::policy::make("bench", o,
+                                     [this](strategy::strategy_kind kind, std::string_view name, std::string& error) {
+                                         shunt::plugin::load_error e;
+                                         auto cls = plugins.find(kind, name, e);
+                                         error = e.text;
+                                         return cls;
+                                     },
+                                     env, 0, problems);
+        if (pol == nullptr)
+            throw std::runtime_error(problems.front().expected);
+        shunt::route::topic_route r;
+        r.topic = "T";
+        const int brokers = std::max(2, queues / 4);
+        for (int b = 0; b < brokers; ++b) {
+            auto& broker = r.brokers.emplace_back();
+            broker.name = "broker-" + std::to_string(1000 + b);
+            broker.addresses[0] = "127.0.0.1:1";
+            broker.perm = 6;
+            broker.read_queues = broker.write_queues = queues / brokers;
+            broker.has_queue_data = true;
+        }
+        shunt::route::finish(r);
+        auto view = strategy::build_view(r, {}, book, 1);
+        if (half_isolated) {
+            for (std::uint32_t b = 0; b < view->brokers.size(); b += 2) {
+                shunt_feedback f{};
+                f.struct_size = sizeof f;
+                f.kind = SHUNT_FB_SEND;
+                f.result = SHUNT_FB_FAILED;
+                f.broker_id = view->brokers[b].id;
+                (void)pol->verdicts().feed({&f, 1});
+            }
+        }
+        current = strategy::make_snapshot(view, pol, shared, 1, 1, 0).release();
+        std::string error;
+        set = pol->make_set(0, *shared, error);
+        if (set == nullptr)
+            throw std::runtime_error(error);
+    }
+    ~situation()
+    {
+        set.reset();
+        delete current.load();
+        pol->destroy_shared(*shared);
+    }
+
+    quiet env;
+    shunt::plugin::registry plugins{{}, shunt::plugin::bundled_folder()};
+    strategy::broker_book book;
+    std::shared_ptr<strategy::policy> pol;
+    std::shared_ptr<strategy::policy::shared_instances> shared = std::make_shared<strategy::policy::shared_instances>();
+    std::unique_ptr<strategy::selector_set> set;
+    std::atomic<const strategy::snapshot*> current{nullptr};
+    shunt::client::epoch_domain epochs;
+};
+
+void decide(benchmark::State& state, const char* selector)
+{
+    situation s(selector, static_cast<int>(state.range(0)), state.range(1) != 0);
+    auto& slot = s.epochs.make_slot();
+    strategy::question q;
+    q.has_key = true;
+    q.key = "order-1234";
+    std::uint64_t random = 0;
+    for (auto _ : state) {
+        q.random = random += 0x9e3779b97f4a7c15ULL;
+        const shunt::client::epoch_domain::reading mark(s.epochs, slot);
+        const auto d = strategy::decide(*s.current.load(std::memory_order_acquire), *s.set, q);
+        benchmark::DoNotOptimize(d.queue);
+    }
+}
+
+void sizes(benchmark::internal::Benchmark* b)
+{
+    for (const int queues : {8, 256, 4096}) {
+        b->Args({queues, 0});
+        b->Args({queues, 1});
+    }
+    b->ArgNames({"queues", "half_isolated"});
+}
+
+BENCHMARK_CAPTURE(decide, best_queue, "best-queue")->Apply(sizes);
+BENCHMARK_CAPTURE(decide, round_robin, "round-robin")->Apply(sizes);
+BENCHMARK_CAPTURE(decide, random, "random")->Apply(sizes);
+BENCHMARK_CAPTURE(decide, hash, "hash")->Apply(sizes);
+BENCHMARK_CAPTURE(decide, power_of_two, "power-of-two")->Apply(sizes);
+BENCHMARK_CAPTURE(decide, least_inflight, "least-inflight")->Apply(sizes);
+BENCHMARK_CAPTURE(decide, weighted_round_robin, "weighted-round-robin")->Apply(sizes);
+BENCHMARK_CAPTURE(decide, weighted_random, "weighted-random")->Apply(sizes);
+BENCHMARK_CAPTURE(decide, consistent_hash, "consistent-hash")->Apply(sizes);
+
+}  // namespace
+
+BENCHMARK_MAIN();
