@@ -31,9 +31,11 @@ case $step in
             share/shunt/config/shunt.toml; do
             [ -e "$prefix/$file" ] || die "the installation has no $file"
         done
-        [ -z "$(find "$prefix/include" -path '*/src/*')" ] || die "internal headers were installed"
-        # A prefix can be moved to another machine: nothing in it may point back.
         root=$(cd "$source/../.." && pwd)
+        headers=$(cd "$root/core/include" && find . -name '*.h*'; cd "$root/sdk/include" && find . -name '*.h*')
+        [ "$(cd "$prefix/include" && find . -type f | sort)" = "$(echo "$headers" | sort)" ] ||
+            die "the installed headers are not those of core/include and sdk/include; each one stands in a FILE_SET"
+        # A prefix can be moved to another machine: nothing in it may point back.
         if grep -rIl -e "$build" -e "$root" "$prefix" --include='*.cmake' --include='*.hpp' --include='*.toml'; then
             die "these files name the tree they were built in"
         fi
