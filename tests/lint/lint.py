@@ -14,6 +14,12 @@ FOLDERS = ["core", "plugins", "sdk", "config", "tests", "examples"]
 TOP_LEVEL = FOLDERS + ["CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md"]
 CODE = (".hpp", ".cpp", ".h", ".c")
 PURE = ["wire", "route", "strategy", "send"]
+
+# (rule, file, what was found, why it is right there). One that no longer holds is a problem itself.
+EXCEPTED = [
+    ("pure-parts", "core/src/strategy/host.hpp", "<mutex>",
+     "what plugins count with: they may call it from any thread, though never on the way of a send"),
+]
 STANDARD = set("""
 algorithm any array atomic barrier bit bitset cassert cctype cerrno cfenv cfloat charconv chrono cinttypes climits clocale
 cmath codecvt compare complex concepts condition_variable coroutine csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib
@@ -181,13 +187,9 @@ def pure_parts(root):
     """wire, route, strategy and send take time, randomness and bytes as parameters."""
     impure = {"mutex", "shared_mutex", "thread", "condition_variable", "future", "semaphore", "latch", "barrier", "fstream",
               "iostream", "sys/socket.h", "unistd.h"}
-    # What plugins are given to count with: they call it from any thread, though never on the way of a send.
-    excepted = {("core/src/strategy/host.hpp", "mutex")}
     problems = []
     for path in files(root, ["core/src/" + part for part in PURE], CODE):
         for number, kind, name in includes(root, path):
-            if (path, name) in excepted:
-                continue
             if name in impure or name.startswith("boost/asio"):
                 problems.append(f"{path}:{number}: <{name}>; this part is pure: no sockets, locks, threads or files")
     return problems
@@ -230,8 +232,8 @@ def printing(root):
 
 
 def skipped_tests(root):
-    """A test runs, or fails: nothing is left out in silence."""
-    return search(root, files(root, ["tests"], CODE), r"\bGTEST_SKIP\b|\bDISABLED_\w+", "a test that cannot run fails")
+    """A test runs, or is seen not to: run.sh counts GTEST_SKIP as a failure, but never hears of a disabled test."""
+    return search(root, files(root, ["tests"], CODE), r"\bDISABLED_\w+", "a test that cannot run fails")
 
 
 # ---- text and folders --------------------------------------------------------------------------------------------------
@@ -268,12 +270,24 @@ RULES = [include_direction, third_party, plugin_includes, pure_parts, clocks, ra
          skipped_tests, words, folders]
 
 
+def without_excepted(name, problems, excepted):
+    """The rule's problems that no exception covers, and the exceptions that cover none."""
+    left = list(problems)
+    for rule, path, what, _ in excepted:
+        if rule == name:
+            covered = [p for p in left if p.startswith(path + ":") and what in p]
+            left = [p for p in left if p not in covered]
+            if not covered:
+                left.append(f"tests/lint/lint.py: EXCEPTED names {path} with {what}, which is not there; take it out")
+    return left
+
+
 def main(arguments):
     rules = {rule.__name__.replace("_", "-"): rule for rule in RULES}
     if not arguments or any(name not in rules for name in arguments[1:]):
         print(f"usage: lint.py ROOT [RULE...]    rules: {' '.join(rules)}", file=sys.stderr)
         return 2
-    problems = [p for name in arguments[1:] or rules for p in rules[name](arguments[0])]
+    problems = [p for name in arguments[1:] or rules for p in without_excepted(name, rules[name](arguments[0]), EXCEPTED)]
     for problem in problems:
         print(problem)
     return 1 if problems else 0
