@@ -1,0 +1,124 @@
+"""Runs the measuring programs of a build and compares what comes out with the bars.
+
+usage: measure.py full|smoke BUILD
+Exit 0: every bar is met. Instructions are counted by callgrind as the difference of two run lengths, so that the start
+and the end of a run do not count. Times are the smallest CPU time of several repetitions: a busy machine makes them
+larger, never smaller.
+"""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+BARS = {
+    "decision_ns": 40,          # best-queue, 8 queues, all well
+    "async_instructions": 25000,  # a message of 256 bytes, in the client
+}
+
+
+def run(*command, **more):
+    return subprocess.run(command, check=True, text=True, stdout=subprocess.PIPE, **more).stdout
+
+
+def decisions(build, repetitions):
+    """ns of CPU for each strategy and size, the best of the repetitions."""
+    report = json.loads(run(f"{build}/bin/decision_bench", "--benchmark_format=json", "--benchmark_min_time=0.02",
+                            f"--benchmark_repetitions={repetitions}", stderr=subprocess.DEVNULL))
+    best = {}
+    for row in report["benchmarks"]:
+        if row.get("run_type") == "iteration":
+            best[row["run_name"]] = min(best.get(row["run_name"], float("inf")), row["cpu_time"])
+    return {name.removeprefix("decide/"): round(ns, 1) for name, ns in best.items()}
+
+
+class Sink:
+    """The loopback server that answers and stores nothing, on ports that are free."""
+
+    def __enter__(self):
+        for _ in range(20):
+            with socket.socket() as probe:
+                probe.bind(("127.0.0.1", 0))
+                port = probe.getsockname()[1]
+            if port > 65000:
+                continue
+            self.process = subprocess.Popen([f"{self.build}/bin/bench_sink", str(port), "1", "8"],
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            deadline = time.monotonic() + 10
+            while time.monotonic() < deadline and self.process.poll() is None:
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", port)) == 0:
+                        self.address = f"127.0.0.1:{port}"
+                        return self
+                time.sleep(0.01)
+            self.process.kill()
+            self.process.wait()
+        raise SystemExit("the sink did not start")
+
+    def __init__(self, build):
+        self.build = build
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait()
+
+
+def instructions(build, sink, handlers, short, long):
+    counts = []
+    for n in (short, long):
+        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", f"{build}/bin/send_bench", sink.address,
+                               "T", "async", str(n), "256", "1", "1024", handlers], text=True, check=True, capture_output=True)
+        counts.append(int(re.search(r"Collected : (\d+)", done.stderr).group(1)))
+    return round((counts[1] - counts[0]) / (long - short))
+
+
+def sends(build, sink, scale):
+    rows = []
+    for mode, count, size, threads, handlers in [("async", 300000, 256, 1, "callback"), ("async", 300000, 256, 1, "inline"),
+                                                 ("async", 200000, 1024, 1, "callback"), ("async", 40000, 16384, 1, "callback"),
+                                                 ("sync", 20000, 256, 1, "callback"), ("sync", 80000, 256, 8, "callback"),
+                                                 ("oneway", 100000, 256, 1, "callback")]:
+        rows.append(json.loads(run(f"{build}/bin/send_bench", sink.address, "T", mode, str(int(count * scale)), str(size), str(threads), "1024",
+                                   handlers)))
+    return rows
+
+
+def main():
+    mode, build = sys.argv[1], sys.argv[2]
+    smoke = mode == "smoke"
+    result = {"bars": BARS, "decisions_ns": decisions(build, 3 if smoke else 15)}
+    with Sink(build) as sink:
+        result["sends"] = sends(build, sink, 0.1 if smoke else 1)
+        result["async_instructions"] = {h: instructions(build, sink, h, 2000, 10000 if smoke else 50000) for h in ("callback", "inline")}
+    with open(os.path.join(build, "bench.json"), "w", encoding="utf-8") as out:
+        json.dump(result, out, indent=1)
+
+    print("decision, ns of CPU:")
+    for name, ns in result["decisions_ns"].items():
+        print(f"  {name:<55} {ns:>8}")
+    print("sends against the loopback sink:")
+    for row in result["sends"]:
+        print(f"  {row['mode']:<7}{row['bytes']:>6} B {row['threads']} thread(s) {row['handlers']:<9}"
+              f"{row['per_second']:>9} a second, {row['cpu_us']:>7.2f} us CPU, {row['writes']:.3f} writes a message")
+    print("user instructions a message, async, 256 B:", result["async_instructions"])
+
+    missed = []
+    decision = result["decisions_ns"]["best_queue/queues:8/half_isolated:0"]
+    if decision > BARS["decision_ns"]:
+        missed.append(f"a decision took {decision} ns; at most {BARS['decision_ns']} are allowed")
+    for handlers, count in result["async_instructions"].items():
+        if count > BARS["async_instructions"]:
+            missed.append(f"an async message ({handlers}) took {count} instructions; at most {BARS['async_instructions']} are allowed")
+    if any(row["failed"] for row in result["sends"]):
+        missed.append("a send failed")
+    for line in missed:
+        print("MISSED:", line)
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
