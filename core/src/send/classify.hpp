@@ -26,7 +26,7 @@ enum class ending : std::uint8_t {
 struct attempt_result {
     ending how = ending::answered;
     std::int32_t code = 0;      ///< answered only
-    std::string_view text;      ///< the broker's remark
+    std::string_view text{};      ///< the broker's remark
 };
 
 struct meaning {
@@ -35,7 +35,7 @@ struct meaning {
     bool refresh_route = false;             ///< what we know of the route may be old: ask for it
     bool await_refresh = false;             ///< another attempt makes sense only with the new route
     bool put_aside = false;                 ///< the broker does not have the topic: pass over its queues of this topic
-    std::optional<std::int32_t> feedback;   ///< SHUNT_FB_*: what it says about the broker; nothing: the message's fault
+    std::optional<std::int32_t> feedback{}; ///< SHUNT_FB_*: what it says about the broker; nothing: the message's fault
 };
 
 enum class rules : std::uint8_t {
