@@ -34,9 +34,12 @@ private:
         prev_->next_ = next_;
         next_->prev_ = prev_;
         prev_ = next_ = nullptr;
+        if (set_of_ != nullptr)
+            --*set_of_;
     }
     timer_hook* prev_ = nullptr;
     timer_hook* next_ = nullptr;
+    std::size_t* set_of_ = nullptr;  // how many are set in its wheel; null: the head of a list
     std::int64_t deadline_ns_ = 0;
 };
 
@@ -62,6 +65,7 @@ public:
     {
         clear(hook);
         hook.deadline_ns_ = deadline_ns;
+        hook.set_of_ = &count_;
         std::int64_t tick = due_tick(deadline_ns);
         if (tick <= tick_)
             tick = tick_ + 1;
@@ -74,19 +78,15 @@ public:
         if (tick < next_)
             next_ = tick;
     }
-    void clear(timer_hook& hook) noexcept
-    {
-        if (hook.armed()) {
-            hook.unlink();
-            --count_;
-        }
-    }
+    void clear(timer_hook& hook) noexcept { hook.unlink(); }
 
     /// Calls expired() of all that are due at `now_ns`.
     void advance(std::int64_t now_ns)
     {
         const std::int64_t now_tick = now_ns / tick_ns;
-        if (count_ == 0 || now_tick < next_) {
+        if (count_ == 0)
+            next_ = std::numeric_limits<std::int64_t>::max();
+        if (now_tick < next_) {
             if (now_tick > tick_)
                 tick_ = now_tick;
             return;
@@ -104,7 +104,8 @@ public:
     /// When advance() should be called next; INT64_MAX: nothing is set.
     [[nodiscard]] std::int64_t next_ns() const noexcept
     {
-        return count_ == 0 ? std::numeric_limits<std::int64_t>::max() : next_ * tick_ns;
+        constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+        return count_ == 0 || next_ > never / tick_ns ? never : next_ * tick_ns;
     }
     [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
@@ -133,10 +134,10 @@ private:
             timer_hook& hook = *aside.next_;
             hook.unlink();
             if (hook.deadline_ns_ <= now_ns) {
-                --count_;
                 hook.expired(hook);
                 continue;
             }
+            ++count_;
             hook.prev_ = head.prev_;
             hook.next_ = &head;
             head.prev_->next_ = &hook;
