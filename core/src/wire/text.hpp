@@ -29,7 +29,8 @@ inline char* put_literal(char* p, std::string_view s) noexcept
 {
     if (s.empty())
         return p;  // an empty view may have no address
-    std::memcpy(p, s.data(), s.size());
+    if (!s.empty())  // an empty view may have no memory at all
+        std::memcpy(p, s.data(), s.size());
     return p + s.size();
 }
 

@@ -125,6 +125,8 @@ TEST(ParseRoute, CutsCountsThatNoTopicHas)
         "queueDatas":[{"brokerName":"a","perm":6,"readQueueNums":-1,"writeQueueNums":99999999999}]})");
     EXPECT_EQ(r.publish.size(), 65535u);
     EXPECT_TRUE(r.subscribe.empty());
+    EXPECT_EQ(r.brokers[0].write_queues, 65535);
+    EXPECT_EQ(r.brokers[0].read_queues, 0);
     EXPECT_EQ(r.warnings, (std::vector<std::string>{"broker \"a\": readQueueNums is -1; taken as 0",
                                                     "broker \"a\": writeQueueNums is 99999999999; taken as 65535"}));
 }

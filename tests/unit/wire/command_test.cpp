@@ -199,10 +199,15 @@ TEST_F(CommandDecoder, BoundsNesting)
     EXPECT_FALSE(decode_json(nested(33)));
     EXPECT_NE(decoder.error().find("too deep"), std::string::npos);
     EXPECT_FALSE(decode_json("{\"extFields\":{\"x\":" + std::string(100000, '[')));
-    std::string objects = "{\"x\":";
-    for (int i = 0; i < 10000; ++i)
-        objects += "{\"y\":";
-    EXPECT_FALSE(decode_json(objects));
+    const auto objects = [](std::size_t depth) {
+        std::string open;
+        for (std::size_t i = 0; i < depth; ++i)
+            open += "{\"y\":";
+        return open + "1" + std::string(depth, '}');
+    };
+    EXPECT_TRUE(decode_json(objects(33))) << decoder.error() << " (the header itself and 32 in it)";
+    EXPECT_FALSE(decode_json(objects(34)));
+    EXPECT_FALSE(decode_json(objects(10000)));
 }
 
 TEST_F(CommandDecoder, BoundsTheNumberOfFields)

@@ -63,6 +63,8 @@ TEST(StoredMessage, OfALongTopicHasATwoByteLength)
     EXPECT_EQ(got.topic, topic);
     m.topic = std::string_view{topic}.substr(0, 127);
     EXPECT_EQ(test::to_hex(put(m).substr(4, 4)), "daa320a7");
+    m.topic = std::string_view{topic}.substr(0, 128);
+    EXPECT_EQ(test::to_hex(put(m).substr(4, 4)), "daa320ab");
 }
 
 TEST(StoredMessage, ManyAreReadOneByOneAndFillersAreTold)
