@@ -1,0 +1,186 @@
+// shunt cluster: a name server and brokers in this process, for trying out and for tests.
+
+#include "arguments.hpp"
+#include "command.hpp"
+#include "console.hpp"
+#include "interrupts.hpp"
+#include "json.hpp"
+#include "line_reader.hpp"
+
+#include <cluster/embedded_cluster.hpp>
+#include <cluster/fault.hpp>
+#include <cluster/script.hpp>
+
+#include <fmt/format.h>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <sstream>
+#include <system_error>
+#include <thread>
+
+namespace shunt::cli {
+
+namespace {
+
+constexpr std::string_view self = "cluster";
+
+struct cluster_arguments {
+    cluster::options wanted;
+    std::string faults;
+    bool json = false;
+};
+
+/// Carries out commands, from stdin and from a script, one at a time.
+class operation_desk {
+public:
+    explicit operation_desk(cluster::embedded_cluster& c) : cluster_(c) {}
+
+    /// False: it said `quit`. `where`: in front of what is wrong with it.
+    bool carry_out(std::string_view command, std::string_view where)
+    {
+        const std::lock_guard lock(lock_);
+        std::string_view rest = command;
+        const std::string_view word = cluster::next_word(rest);
+        if (word.empty() || word.front() == '#')
+            return true;
+        if (word == "quit" && cluster::next_word(rest).empty())
+            return false;
+        if (word == "ledger") {
+            ledger(std::string(cluster::next_word(rest)), where);
+        } else if (const auto problem = cluster_.command(command)) {
+            complain(self, fmt::format("{}{}", where, *problem));
+        } else {
+            complain(self, fmt::format("ok: {}", command));
+        }
+        return true;
+    }
+
+private:
+    void ledger(const std::string& file, std::string_view where)
+    {
+        const std::uint64_t stored = cluster_.stored();
+        if (file.empty()) {
+            std::ostringstream text;
+            cluster_.write_ledger(text);
+            out_.write(text.str());
+            out_.flush();
+        } else {
+            errno = 0;
+            std::ofstream out(file, std::ios::trunc);
+            cluster_.write_ledger(out);
+            if (!out.flush()) {
+                complain(self, fmt::format("{}the ledger cannot be written to {}: {}", where, config::in_marks(file), std::generic_category().message(errno)));
+                return;
+            }
+        }
+        complain(self, fmt::format("ok: ledger, {}", counted(stored, "message")));
+    }
+
+    cluster::embedded_cluster& cluster_;
+    std::mutex lock_;
+    output out_;
+};
+
+std::string ready_line(const cluster::embedded_cluster& c, bool as_json)
+{
+    if (!as_json)
+        return "name server " + c.name_server();
+    json out;
+    out.object().member("name_server", c.name_server()).key("brokers").object();
+    for (const std::string& name : c.broker_names())
+        out.member(name, c.broker_address(name));
+    return out.end_object().end_object().take();
+}
+
+/// Nothing, with a complaint: the file cannot be read or is wrong.
+std::optional<cluster::script> read_script(const std::string& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    if (!in.is_open() || in.bad()) {
+        complain(self, fmt::format("--faults is {}; it must be a file that can be read: {}", config::in_marks(file), std::generic_category().message(errno)));
+        return std::nullopt;
+    }
+    cluster::script script = cluster::parse_script(text, file);
+    for (const std::string& error : script.errors)
+        complain(self, error);
+    if (!script.errors.empty())
+        return std::nullopt;
+    return script;
+}
+
+int run_cluster(const cluster_arguments& a)
+{
+    cluster::script script;
+    if (!a.faults.empty()) {
+        auto read = read_script(a.faults);
+        if (!read)
+            return misused;
+        script = std::move(*read);
+    }
+    interrupts stop;
+    std::unique_ptr<cluster::embedded_cluster> c;
+    try {
+        c = std::make_unique<cluster::embedded_cluster>(a.wanted);
+    } catch (const std::exception& e) {
+        complain(self, e.what());
+        return failed;
+    }
+    {
+        output out;
+        out.line(ready_line(*c, a.json));
+        if (!out.finish(self))
+            return failed;
+    }
+    operation_desk desk(*c);
+    const cluster::script_runner runner(std::move(script.steps), [&](const cluster::script_step& step) {
+        if (!desk.carry_out(step.command, fmt::format("{}:{}: ", a.faults, step.line)))
+            stop.request();
+    });
+
+    line_reader commands(STDIN_FILENO, stop);
+    std::string_view line;
+    for (;;) {
+        const auto status = commands.next(line);
+        if (status == line_reader::status::line) {
+            if (!desk.carry_out(line, ""))
+                return done;
+        } else if (status == line_reader::status::interrupted || ::isatty(STDIN_FILENO) != 0) {
+            return done;
+        } else {
+            // Nobody is there to say quit: run until a signal comes.
+            stop.wait();
+            return done;
+        }
+    }
+}
+
+}  // namespace
+
+void add_cluster(CLI::App& program, chosen_command& chosen)
+{
+    auto a = std::make_shared<cluster_arguments>();
+    CLI::App& app = *program.add_subcommand(
+        "cluster", "Runs a name server and brokers in this process, keeping messages in memory. Prints the name server's address,\n"
+                   "then takes a command a line on stdin:\n"
+                   "  BROKER latency D | code N [TEXT] | refuse | hang [stored] | drop [stored] | half | close | garbage | twice\n"
+                   "  BROKER perm N [TOPIC] | queues N TOPIC | gone | move PORT | ok\n"
+                   "  name-server hang | refuse | forget | ok\n"
+                   "  ledger [FILE]     what was stored, a line of JSON a message\n"
+                   "  quit");
+    add_option(app, "--brokers", config::whole_number{1, 26}, a->wanted.brokers, "how many, called broker-a, broker-b, ...; 3 unless said")->type_name("N");
+    add_option(app, "--queues", config::whole_number{1, 65535}, a->wanted.queues, "of a new topic on each of them; 4 unless said")->type_name("N");
+    add_option(app, "--port", config::whole_number{0, 65535}, a->wanted.port, "of the name server; any free one unless said")->type_name("P");
+    add_text(app, "--faults", a->faults, "commands carried out in time, a line each: +2s broker-b hang")->type_name("FILE");
+    app.add_flag("--json", a->json, "the first line as an object, with the brokers' addresses");
+    app.callback([a, &chosen] { chosen = [a] { return run_cluster(*a); }; });
+}
+
+}  // namespace shunt::cli

@@ -1,0 +1,112 @@
+// shunt config: what is wrong with a file, and what is in force by it.
+
+#include "arguments.hpp"
+#include "command.hpp"
+#include "console.hpp"
+#include "json.hpp"
+
+#include <config/load.hpp>
+#include <plugin/registry.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace shunt::cli {
+
+namespace {
+
+struct config_arguments {
+    std::string file;
+    bool json = false;
+};
+
+/// The file, its strategies included: all that is wrong, by place.
+config::loaded read(const std::string& file, bool with_defaults, std::vector<config::problem>& problems)
+{
+    config::loaded loaded = config::load_file(file, problems);
+    // A file that cannot be read or is no TOML has one problem, of no key; its strategies say nothing then.
+    if (problems.size() == 1 && problems.front().key.empty())
+        return loaded;
+    plugin::registry strategies(loaded.options.plugins, plugin::bundled_folder());
+    config::check_strategies(loaded.options, strategies, problems);
+    config::sort_by_place(problems);
+    if (with_defaults && problems.empty())
+        config::add_strategy_defaults(loaded, strategies);
+    return loaded;
+}
+
+std::string as_json(const std::vector<config::problem>& problems)
+{
+    json out;
+    out.object().member("ok", problems.empty()).key("problems").array();
+    for (const config::problem& p : problems) {
+        out.object().member("file", p.file).member("line", p.line).member("column", p.column).member("key", p.key);
+        out.member("found", p.found).member("expected", p.expected).member("hint", p.hint).end_object();
+    }
+    return out.end_array().end_object().take();
+}
+
+int check(const config_arguments& a)
+{
+    std::vector<config::problem> problems;
+    (void)read(a.file, false, problems);
+    output out;
+    if (a.json) {
+        out.line(as_json(problems));
+    } else if (problems.empty()) {
+        out.line(a.file + " is right");
+    } else {
+        for (const config::problem& p : problems)
+            out.line(config::to_string(p));
+    }
+    if (!out.finish("config check"))
+        return failed;
+    return problems.empty() ? done : misused;
+}
+
+int show(const config_arguments& a)
+{
+    std::vector<config::problem> problems;
+    const config::loaded loaded = read(a.file, true, problems);
+    if (!problems.empty()) {
+        for (const config::problem& p : problems)
+            complain("config show", config::to_string(p));
+        return misused;
+    }
+    output out;
+    if (a.json) {
+        json object;
+        object.object().member("file", a.file).key("settings").array();
+        for (const config::origin& o : loaded.origins)
+            object.object().member("key", o.key).member("value", o.value).member("from", o.from).end_object();
+        out.line(object.end_array().end_object().text());
+    } else {
+        table t({table::side::left, table::side::left, table::side::left});
+        for (const config::origin& o : loaded.origins)
+            t.row({o.key, "= " + o.value, "# " + o.from});
+        out.write(t.text());
+    }
+    return out.finish("config show") ? done : failed;
+}
+
+}  // namespace
+
+void add_config(CLI::App& program, chosen_command& chosen)
+{
+    CLI::App& app = *program.add_subcommand("config", "Checks a configuration, or shows what is in force by it.");
+    app.require_subcommand(1);
+    const auto add = [&](const char* name, const char* what, int (*run)(const config_arguments&)) {
+        auto a = std::make_shared<config_arguments>();
+        CLI::App& sub = *app.add_subcommand(name, what);
+        add_text(sub, "file", a->file, "the configuration, see config/shunt.toml")->required()->type_name("FILE");
+        sub.add_flag("--json", a->json, "one object");
+        sub.callback([a, run, &chosen] { chosen = [a, run] { return run(*a); }; });
+    };
+    add("check", "Tells everything that is wrong with a file, strategies and their settings included, a line each.\nExit status: 0 nothing is, 2 something is.",
+        check);
+    add("show", "Shows the value of every key and where it came from: a line of the file, or the default.", show);
+}
+
+}  // namespace shunt::cli

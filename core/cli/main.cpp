@@ -1,0 +1,60 @@
+// The program `shunt`: finds out which command is meant, and runs it.
+
+#include "command.hpp"
+#include "console.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <exception>
+#include <string>
+
+namespace {
+
+/// The innermost command that was named: whose usage was wrong.
+const CLI::App* named(const CLI::App& program)
+{
+    const CLI::App* at = &program;
+    while (!at->get_subcommands().empty())
+        at = at->get_subcommands().front();
+    return at;
+}
+
+std::string full_name(const CLI::App* app)
+{
+    std::string name = app->get_name();
+    for (const CLI::App* parent = app->get_parent(); parent != nullptr && parent->get_parent() != nullptr; parent = parent->get_parent())
+        name = parent->get_name() + " " + name;
+    return app->get_parent() == nullptr ? std::string() : name;
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    using namespace shunt::cli;
+
+    CLI::App program("shunt sends messages to Apache RocketMQ; which queue each goes to is decided by plugins.\n"
+                     "Exit status: 0 done, 1 ran and failed, 2 wrong usage or configuration.",
+                     "shunt");
+    program.set_version_flag("--version", "shunt " SHUNT_VERSION);
+    program.require_subcommand(1);
+    chosen_command chosen;
+    for (const auto add : {add_send, add_tail, add_route, add_cluster, add_plugin, add_config, add_bench})
+        add(program, chosen);
+    try {
+        program.parse(argc, argv);
+    } catch (const CLI::Success& help) {
+        return program.exit(help);
+    } catch (const CLI::ParseError& wrong) {
+        const std::string name = full_name(named(program));
+        complain(name, wrong.what());
+        complain(name, "see shunt " + name + (name.empty() ? "" : " ") + "--help");
+        return misused;
+    }
+    try {
+        return chosen();
+    } catch (const std::exception& e) {
+        complain(full_name(named(program)), e.what());
+        return failed;
+    }
+}

@@ -1,0 +1,43 @@
+#include "options_file.hpp"
+
+#include "console.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+#include <vector>
+
+namespace shunt::cli {
+
+std::optional<config::loaded> load_options(std::string_view command, const std::string& file)
+{
+    std::vector<config::problem> problems;
+    config::loaded loaded = config::load_file(file, problems);
+    for (const config::problem& p : problems)
+        complain(command, config::to_string(p));
+    if (!problems.empty())
+        return std::nullopt;
+    return loaded;
+}
+
+std::optional<producer> make_producer(std::string_view command, producer_options options)
+{
+    auto made = producer::create(std::move(options));
+    if (made)
+        return std::move(*made);
+    complain(command, made.error().text);
+    return std::nullopt;
+}
+
+bool can_be_asked(std::string_view command, const producer_options& options)
+{
+    if (!options.embedded)
+        return true;
+    complain(command, fmt::format("{}: embedded = true means a cluster inside the sending process, which is gone when that ends; "
+                                  "there is nothing to read from another process. Start `shunt cluster` and put its address into "
+                                  "name_servers",
+                                  options.file));
+    return false;
+}
+
+}  // namespace shunt::cli
