@@ -45,6 +45,14 @@ private:
             return refuse("a NUL byte", "UTF-8 text", "the file is not text, or is UTF-16");
         if (rest.substr(0, 3) == byte_order_mark)
             return refuse("a byte order mark", "one at the very start of the file, or none", "");
+        if (c == '\n' && (state_ == state::basic || state_ == state::literal)) {
+            column_ -= text_[at_ - 1] == '\r' ? 1 : 0;
+            return refuse("the end of the line in a string", "closing quotes", "");
+        }
+        // TOML forbids it, and toml++ 3.3 must not see it: its test for blanks has undefined behaviour there.
+        if (bytes > 1 && state_ == state::plain)
+            return refuse(fmt::format("'{}' without quotes", rest.substr(0, bytes)), "text in quotes, or a comment",
+                          "bare keys are of A-Z a-z 0-9 - _");
         std::size_t taken = bytes;
         switch (state_) {
         case state::plain: taken = plain(rest, bytes); break;
@@ -121,7 +129,7 @@ private:
         line_is_new_ = true;
         in_header_ = false;
         dots_ = 0;
-        if (state_ == state::comment || state_ == state::basic || state_ == state::literal)
+        if (state_ == state::comment)
             state_ = state::plain;
     }
 

@@ -4,6 +4,8 @@
 
 #include <plugin/registry.hpp>
 
+#include <algorithm>
+
 namespace shunt::config {
 namespace {
 
@@ -151,10 +153,12 @@ TEST_F(StrategiesOfAFile, ThatCannotBeLoadedAreToldInTheRegistrysWords)
 
 TEST_F(StrategiesOfAFile, AddTheirDefaultsToTheOriginsBesideTheirOwnKeys)
 {
-    loaded l = good(after_producer("[policies.default]\nselector = { use = \"hash\" }\nfault = { use = \"latency-fault\", profile = \"5.x\" }\n"));
-    EXPECT_EQ(value_of(l, "policies.default.selector.function"), "no such key");
+    loaded l = good(after_producer("[policies.default]\nselector = { use = \"hash\", function = \"xxh3\" }\nfault = { use = \"latency-fault\", profile = \"5.x\" }\n"));
+    EXPECT_EQ(value_of(l, "policies.default.selector.keyless"), "no such key");
     add_strategy_defaults(l, registry_);
-    EXPECT_EQ(value_of(l, "policies.default.selector.function"), "\"java\" from default");
+    EXPECT_EQ(value_of(l, "policies.default.selector.function"), "\"xxh3\" from f.toml:4");
+    EXPECT_EQ(value_of(l, "policies.default.selector.keyless"), "\"rotate\" from default");
+    EXPECT_EQ(std::count_if(l.origins.begin(), l.origins.end(), [](const origin& o) { return o.key == "policies.default.selector.function"; }), 1);
     EXPECT_EQ(value_of(l, "policies.default.fault.probe"), "\"0ms\" from default");
     EXPECT_EQ(value_of(l, "policies.default.fault.profile"), "\"5.x\" from f.toml:5");
     for (std::size_t i = 0; i + 1 < l.origins.size(); ++i)
