@@ -8,6 +8,7 @@
 #include <client/callbacks.hpp>
 #include <client/epoch.hpp>
 #include <client/name_servers.hpp>
+#include <client/names.hpp>
 #include <client/op_list.hpp>
 #include <client/operation.hpp>
 #include <client/route_cache.hpp>
@@ -197,7 +198,7 @@ private:
     std::unique_ptr<name_servers> servers_;
     std::unique_ptr<route_cache> routes_;
     thread_slot* io_slot_ = nullptr;
-    strategy::broker_book book_;
+    strategy::broker_book book_{keep_name};
     std::vector<std::string> address_of_;     // by broker id; empty: in no route
     std::map<std::string, topic_state, std::less<>> topics_;
     send::lanes<operation*> lanes_;

@@ -2,6 +2,7 @@
 
 #include <client/core.hpp>
 
+#include <client/names.hpp>
 #include <net/probe.hpp>
 #include <wire/heartbeat.hpp>
 
@@ -74,7 +75,7 @@ target* core::make_target(const std::string& topic, std::string_view policy)
     auto made = std::make_unique<target>();
     made->topic = topic;
     made->pol = policy_for(topic, policy);
-    made->policy_name = strategy::intern(made->pol->name());
+    made->policy_name = keep_name(made->pol->name());
     target* t = made.get();
     topics_[topic].targets.push_back(t);
     publish(*t);

@@ -3,29 +3,20 @@
 #include <strategy/host.hpp>
 
 #include <algorithm>
-#include <mutex>
-#include <set>
 
 namespace shunt::strategy {
-
-std::string_view intern(std::string_view text)
-{
-    static std::mutex lock;
-    static auto& names = *new std::set<std::string, std::less<>>;  // never destroyed: receipts point into it
-    const std::lock_guard guard(lock);
-    const auto it = names.find(text);
-    return it != names.end() ? *it : *names.emplace(text).first;
-}
 
 broker_entry& broker_book::entry(std::string_view name)
 {
     if (const auto it = by_name_.find(name); it != by_name_.end())
         return *it->second;
     auto made = std::make_unique<broker_entry>();
-    made->id = static_cast<std::uint32_t>(by_id_.size());
-    made->name = intern(name);
-    by_id_.push_back(made.get());
-    return *by_name_.emplace(std::string(made->name), std::move(made)).first->second;
+    broker_entry& entry = *made;
+    const auto it = by_name_.emplace(std::string(name), std::move(made)).first;
+    entry.id = static_cast<std::uint32_t>(by_id_.size());
+    entry.name = keep_ != nullptr ? keep_(name) : std::string_view(it->first);  // a map's keys never move
+    by_id_.push_back(&entry);
+    return entry;
 }
 
 broker_entry* broker_book::find(std::uint32_t id) noexcept { return id < by_id_.size() ? by_id_[id] : nullptr; }

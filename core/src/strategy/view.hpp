@@ -22,13 +22,10 @@
 
 namespace shunt::strategy {
 
-/// The same text, kept as long as the process lives: for names, of which there are few. Thread-safe.
-[[nodiscard]] std::string_view intern(std::string_view text);
-
 /// One broker as long as the producer lives: its number, its name's storage, what is on its way to it.
 struct broker_entry {
     std::uint32_t id = 0;
-    std::string_view name;  ///< interned
+    std::string_view name;  ///< kept by the book's keeper
     alignas(64) shunt_load load{};
 
     void add_inflight(std::uint32_t n = 1) noexcept
@@ -55,11 +52,17 @@ struct broker_entry {
 /// All brokers this producer ever met. Entries never move and are never dropped: names of brokers are few. [control]
 class broker_book {
 public:
+    /// Keeps a text and answers where it lies from now on.
+    using name_keeper = std::string_view (*)(std::string_view);
+    /// `keep`: where names live. Null: in the book.
+    explicit broker_book(name_keeper keep = nullptr) : keep_(keep) {}
+
     broker_entry& entry(std::string_view name);
     [[nodiscard]] broker_entry* find(std::uint32_t id) noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return by_id_.size(); }
 
 private:
+    name_keeper keep_;
     std::map<std::string, std::unique_ptr<broker_entry>, std::less<>> by_name_;
     std::vector<broker_entry*> by_id_;
 };
