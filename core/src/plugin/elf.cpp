@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <link.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -587,12 +588,24 @@ private:
         return {};
     }
 
+    static bool is_loaded(const std::string& library)
+    {
+        return ::dl_iterate_phdr(
+                   [](dl_phdr_info* loaded, std::size_t, void* wanted) {
+                       const std::string_view path = loaded->dlpi_name == nullptr ? "" : loaded->dlpi_name;
+                       return path.substr(path.rfind('/') + 1) == *static_cast<const std::string*>(wanted) ? 1 : 0;
+                   },
+                   const_cast<std::string*>(&library)) != 0;
+    }
+
     // Asks the loader without loading: it answers with a handle (is loaded), nothing (was found), or an error.
     [[nodiscard]] bool can_be_found(const std::string& library) const
     {
         struct ::stat st {};
         if (library.find('/') != std::string::npos)
             return ::stat(library.c_str(), &st) == 0;
+        if (is_loaded(library))
+            return true;
         (void)::dlerror();
         if (void* const loaded = ::dlopen(library.c_str(), RTLD_LAZY | RTLD_NOLOAD)) {
             ::dlclose(loaded);
