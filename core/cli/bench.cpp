@@ -60,7 +60,7 @@ int bench(const bench_arguments& a)
     if (a.config.empty()) {
         options.name_servers = {a.name_server};
     } else {
-        auto loaded = load_options(self, a.config);
+        auto loaded = load_options(self, a.config, strategies::checked);
         if (!loaded)
             return misused;
         options = std::move(loaded->options);

@@ -168,13 +168,13 @@ void add_cluster(CLI::App& program, chosen_command& chosen)
 {
     auto a = std::make_shared<cluster_arguments>();
     CLI::App& app = *program.add_subcommand(
-        "cluster", "Runs a name server and brokers in this process, keeping messages in memory. Prints the name server's address,\n"
-                   "then takes a command a line on stdin:\n"
-                   "  BROKER latency D | code N [TEXT] | refuse | hang [stored] | drop [stored] | half | close | garbage | twice\n"
-                   "  BROKER perm N [TOPIC] | queues N TOPIC | gone | move PORT | ok\n"
-                   "  name-server hang | refuse | forget | ok\n"
-                   "  ledger [FILE]     what was stored, a line of JSON a message\n"
-                   "  quit");
+        "cluster", "Runs a name server and brokers in this process, keeping messages in memory, for trying out.");
+    app.footer("Prints the name server's address once it is ready, then takes a command a line on stdin:\n"
+               "  BROKER latency D | code N [TEXT] | refuse | hang [stored] | drop [stored] | half | close | garbage | twice\n"
+               "  BROKER perm N [TOPIC] | queues N TOPIC | gone | move PORT | ok\n"
+               "  name-server hang | refuse | forget | ok\n"
+               "  ledger [FILE]     what was stored, a line of JSON a message\n"
+               "  quit\n");
     add_option(app, "--brokers", config::whole_number{1, 26}, a->wanted.brokers, "how many, called broker-a, broker-b, ...; 3 unless said")->type_name("N");
     add_option(app, "--queues", config::whole_number{1, 65535}, a->wanted.queues, "of a new topic on each of them; 4 unless said")->type_name("N");
     add_option(app, "--port", config::whole_number{0, 65535}, a->wanted.port, "of the name server; any free one unless said")->type_name("P");

@@ -4,11 +4,8 @@
 #include "command.hpp"
 #include "console.hpp"
 #include "json.hpp"
+#include "options_file.hpp"
 
-#include <config/load.hpp>
-#include <plugin/registry.hpp>
-
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,21 +18,6 @@ struct config_arguments {
     std::string file;
     bool json = false;
 };
-
-/// The file, its strategies included: all that is wrong, by place.
-config::loaded read(const std::string& file, bool with_defaults, std::vector<config::problem>& problems)
-{
-    config::loaded loaded = config::load_file(file, problems);
-    // A file that cannot be read or is no TOML has one problem, of no key; its strategies say nothing then.
-    if (problems.size() == 1 && problems.front().key.empty())
-        return loaded;
-    plugin::registry strategies(loaded.options.plugins, plugin::bundled_folder());
-    config::check_strategies(loaded.options, strategies, problems);
-    config::sort_by_place(problems);
-    if (with_defaults && problems.empty())
-        config::add_strategy_defaults(loaded, strategies);
-    return loaded;
-}
 
 std::string as_json(const std::vector<config::problem>& problems)
 {
@@ -51,7 +33,8 @@ std::string as_json(const std::vector<config::problem>& problems)
 int check(const config_arguments& a)
 {
     std::vector<config::problem> problems;
-    (void)read(a.file, false, problems);
+    std::unique_ptr<plugin::registry> strategies;
+    (void)read_with_strategies(a.file, problems, strategies);
     output out;
     if (a.json) {
         out.line(as_json(problems));
@@ -69,12 +52,14 @@ int check(const config_arguments& a)
 int show(const config_arguments& a)
 {
     std::vector<config::problem> problems;
-    const config::loaded loaded = read(a.file, true, problems);
+    std::unique_ptr<plugin::registry> strategies;
+    config::loaded loaded = read_with_strategies(a.file, problems, strategies);
     if (!problems.empty()) {
         for (const config::problem& p : problems)
             complain("config show", config::to_string(p));
         return misused;
     }
+    config::add_strategy_defaults(loaded, *strategies);
     output out;
     if (a.json) {
         json object;
@@ -100,11 +85,11 @@ void add_config(CLI::App& program, chosen_command& chosen)
     const auto add = [&](const char* name, const char* what, int (*run)(const config_arguments&)) {
         auto a = std::make_shared<config_arguments>();
         CLI::App& sub = *app.add_subcommand(name, what);
-        add_text(sub, "file", a->file, "the configuration, see config/shunt.toml")->required()->type_name("FILE");
+        add_text(sub, "FILE", a->file, "the configuration, see config/shunt.toml")->required()->type_name(" ");
         sub.add_flag("--json", a->json, "one object");
         sub.callback([a, run, &chosen] { chosen = [a, run] { return run(*a); }; });
     };
-    add("check", "Tells everything that is wrong with a file, strategies and their settings included, a line each.\nExit status: 0 nothing is, 2 something is.",
+    add("check", "Tells everything that is wrong with a file, strategies and their settings included, a line each. Exit status 2: something is.",
         check);
     add("show", "Shows the value of every key and where it came from: a line of the file, or the default.", show);
 }

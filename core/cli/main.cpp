@@ -3,10 +3,14 @@
 #include "command.hpp"
 #include "console.hpp"
 
+#include <config/value.hpp>
+#include <strategy/settings_check.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <exception>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -25,6 +29,25 @@ std::string full_name(const CLI::App* app)
     for (const CLI::App* parent = app->get_parent(); parent != nullptr && parent->get_parent() != nullptr; parent = parent->get_parent())
         name = parent->get_name() + " " + name;
     return app->get_parent() == nullptr ? std::string() : name;
+}
+
+/// What is wrong, in our words where the library's say little.
+std::string text_of(const CLI::ParseError& wrong, const CLI::App& command)
+{
+    const auto commands = command.get_subcommands([](const CLI::App* sub) { return !sub->get_name().empty(); });
+    if (commands.empty())
+        return wrong.what();
+    std::vector<std::string> names;
+    for (const CLI::App* sub : commands)
+        names.push_back(sub->get_name());
+    const std::vector<std::string> left = command.remaining();
+    if (left.empty())
+        return "a command is missing; there are " + shunt::config::listed(names);
+    if (left.front().starts_with("-"))
+        return "there is no option " + shunt::config::in_marks(left.front()) + " before a command";
+    const std::string close = shunt::strategy::closest(left.front(), names);
+    return "there is no command " + shunt::config::in_marks(left.front()) + "; there are " + shunt::config::listed(names) +
+           (close.empty() ? "" : " (did you mean '" + close + "'?)");
 }
 
 }  // namespace
@@ -47,7 +70,7 @@ int main(int argc, char** argv)
         return program.exit(help);
     } catch (const CLI::ParseError& wrong) {
         const std::string name = full_name(named(program));
-        complain(name, wrong.what());
+        complain(name, text_of(wrong, *named(program)));
         complain(name, "see shunt " + name + (name.empty() ? "" : " ") + "--help");
         return misused;
     }

@@ -9,10 +9,24 @@
 
 namespace shunt::cli {
 
-std::optional<config::loaded> load_options(std::string_view command, const std::string& file)
+config::loaded read_with_strategies(const std::string& file, std::vector<config::problem>& problems,
+                                    std::unique_ptr<plugin::registry>& strategies)
+{
+    config::loaded loaded = config::load_file(file, problems);
+    strategies = std::make_unique<plugin::registry>(loaded.options.plugins, plugin::bundled_folder());
+    // A file that cannot be read, or is no TOML, has one problem, of no key: it names no strategies.
+    if (problems.size() == 1 && problems.front().key.empty())
+        return loaded;
+    config::check_strategies(loaded.options, *strategies, problems);
+    config::sort_by_place(problems);
+    return loaded;
+}
+
+std::optional<config::loaded> load_options(std::string_view command, const std::string& file, strategies matter)
 {
     std::vector<config::problem> problems;
-    config::loaded loaded = config::load_file(file, problems);
+    std::unique_ptr<plugin::registry> registry;
+    config::loaded loaded = matter == strategies::checked ? read_with_strategies(file, problems, registry) : config::load_file(file, problems);
     for (const config::problem& p : problems)
         complain(command, config::to_string(p));
     if (!problems.empty())

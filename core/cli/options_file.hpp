@@ -3,17 +3,29 @@
 #pragma once
 
 #include <config/load.hpp>
+#include <plugin/registry.hpp>
 
 #include <shunt/producer.hpp>
 
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shunt::cli {
 
-/// Reads the file; complains of all that is wrong with it. Nothing: then. Strategies are not looked at.
-[[nodiscard]] std::optional<config::loaded> load_options(std::string_view command, const std::string& file);
+/// Reads a file and appends all that is wrong with it, the strategies it names included, by place. `strategies`: those
+/// that the file says, made here.
+[[nodiscard]] config::loaded read_with_strategies(const std::string& file, std::vector<config::problem>& problems,
+                                                  std::unique_ptr<plugin::registry>& strategies);
+
+/// Whether the strategies a file names matter to a command.
+enum class strategies : std::uint8_t { ignored, checked };
+
+/// Reads the file; complains of all that is wrong with it. Nothing: then.
+[[nodiscard]] std::optional<config::loaded> load_options(std::string_view command, const std::string& file, strategies matter);
 
 /// Makes the producer; complains of all that is in the way.
 [[nodiscard]] std::optional<producer> make_producer(std::string_view command, producer_options options);

@@ -47,7 +47,7 @@ std::optional<plugin_options> where_to_look(std::string_view command, const plug
 {
     plugin_options options;
     if (!a.config.empty()) {
-        auto loaded = load_options(command, a.config);
+        auto loaded = load_options(command, a.config, strategies::ignored);
         if (!loaded)
             return std::nullopt;
         options = std::move(loaded->options.plugins);
@@ -266,7 +266,7 @@ void add_plugin(CLI::App& program, chosen_command& chosen)
     };
     add("list", "Lists the strategies that can be used, with the file of each. Without options: the bundled ones.", list);
     const auto [sub, a] = add("describe", "Describes a strategy, or all that a file offers: its settings with type, range and default, its flags.", describe);
-    add_text(*sub, "what", a->what, "a strategy's name, or a plugin's file")->required()->type_name("NAME|FILE");
+    add_text(*sub, "NAME", a->what, "a strategy's name, or a plugin's file")->required()->type_name("|FILE");
 }
 
 }  // namespace shunt::cli

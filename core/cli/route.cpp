@@ -84,7 +84,7 @@ std::string as_text(const route::topic_route& r, std::chrono::milliseconds age)
 
 int show_route(const route_arguments& a)
 {
-    const auto loaded = load_options(self, a.config);
+    const auto loaded = load_options(self, a.config, strategies::ignored);
     if (!loaded || !can_be_asked(self, loaded->options))
         return misused;
     const interrupts stop;
@@ -127,7 +127,7 @@ void add_route(CLI::App& program, chosen_command& chosen)
     auto a = std::make_shared<route_arguments>();
     CLI::App& app = *program.add_subcommand("route", "Asks the name servers for a topic's route: brokers, permissions, queues to write to and to read from.");
     add_text(app, "-c,--config", a->config, "the configuration, see config/shunt.toml")->required()->type_name("FILE");
-    add_option(app, "topic", config::topic_rule(), a->topic, "the topic")->required()->type_name("TOPIC");
+    add_option(app, "TOPIC", config::topic_rule(), a->topic, "the topic")->required()->type_name(" ");
     app.add_flag("--json", a->json, "one object");
     app.callback([a, &chosen] { chosen = [a] { return show_route(*a); }; });
 }

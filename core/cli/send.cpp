@@ -126,7 +126,7 @@ private:
 
 int send(const send_arguments& a)
 {
-    auto loaded = load_options(self, a.config);
+    auto loaded = load_options(self, a.config, strategies::checked);
     if (!loaded)
         return misused;
     std::unique_ptr<receipt_file> receipts;
@@ -181,6 +181,7 @@ int send(const send_arguments& a)
         send_all(p, a.plan, hooks, stop);
     }
     const auto took = std::chrono::steady_clock::now() - begun;
+    const counters counts = p.counters();
     p.close(send_timeout);
 
     bool all_well = sum.well() == sum.ended();
@@ -203,7 +204,7 @@ int send(const send_arguments& a)
         object.object();
         sum.put(object, took);
         object.member("interrupted", stop.requested());
-        put_counters(object, p.counters());
+        put_counters(object, counts);
         out.line(object.end_object().text());
     } else {
         out.write(sum.table_text(took));
@@ -217,10 +218,11 @@ void add_send(CLI::App& program, chosen_command& chosen)
 {
     auto a = std::make_shared<send_arguments>();
     CLI::App& app = *program.add_subcommand(
-        "send", "Sends messages and tells where they went: a table, or with --json one object.\n"
-                "Each message is --body, or made up by --size, or a line of stdin.\n"
-                "{i} in --body, --key, --order-key and values of --property is the message's number, from 0.\n"
-                "ctrl-c stops, waits for what is under way and tells what came of it; a second one aborts.");
+        "send", "Sends messages and tells where each went, how it ended, and how long it took.");
+    app.footer("Each message is --body, or made up by --size, or a line of stdin.\n"
+               "{i} in --body, --key, --order-key and values of --property is the message's number, from 0.\n"
+               "ctrl-c stops, waits for what is under way and tells what came of it; a second one aborts.\n"
+               "Exit status: 0 all were stored (one-way: written), 1 some were not, 2 wrong usage or configuration.\n");
     add_text(app, "-c,--config", a->config, "the configuration, see config/shunt.toml")->required()->type_name("FILE");
     add_text(app, "-t,--topic", a->topic, "where to")->required()->type_name("TOPIC");
     CLI::Option* body = add_text(app, "--body", a->body, "the message; with --count the same one again")->type_name("TEXT");
@@ -234,10 +236,9 @@ void add_send(CLI::App& program, chosen_command& chosen)
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false)
         ->check([](const std::string& text) {
-            const auto split = text.find('=');
-            return split == 0 || split == std::string::npos
-                       ? std::string("--property is ") + config::in_marks(text) + "; it must be a name and a value, as in region=north"
-                       : std::string();
+            if (const auto split = text.find('='); split == 0 || split == std::string::npos)
+                refuse_argument("--property", text, "a name and a value, as in region=north");
+            return std::string();
         });
     CLI::Option* policy = add_text(app, "--policy", a->plan.options.policy, "a policy of the configuration, instead of the topic's")->type_name("P");
     app.add_option_function<std::string>("--queue", [a](const std::string& text) { a->plan.options.queue = queue_of(text); }, "this queue only, as in broker-a/0")

@@ -359,7 +359,7 @@ private:
 
 int tail(const tail_arguments& a)
 {
-    const auto loaded = load_options(self, a.config);
+    const auto loaded = load_options(self, a.config, strategies::ignored);
     if (!loaded || !can_be_asked(self, loaded->options))
         return misused;
     if (a.from == start::end && !a.follow)
@@ -376,8 +376,9 @@ void add_tail(CLI::App& program, chosen_command& chosen)
 {
     auto a = std::make_shared<tail_arguments>();
     CLI::App& app = *program.add_subcommand(
-        "tail", "Reads back what lies in each queue of a topic, in order; with --follow also what comes. Reading changes nothing.\n"
-                "Exit status 1: a queue could not be read; the others were.");
+        "tail", "Reads back what lies in each queue of a topic, in order; with --follow also what comes.");
+    app.footer("Reading changes nothing at the brokers: no offsets are committed.\n"
+               "Exit status: 0 all was read, 1 some queue could not be read (the others were), 2 wrong usage or configuration.\n");
     add_text(app, "-c,--config", a->config, "the configuration, see config/shunt.toml")->required()->type_name("FILE");
     add_option(app, "-t,--topic", config::topic_rule(), a->topic, "what to read")->required()->type_name("TOPIC");
     add_option(app, "--from", config::enumerated<start>{{{"begin", "end"}}}, a->from, "begin: all there is. end: only what comes. begin unless said")->type_name("WHERE");
