@@ -98,7 +98,8 @@ public:
     {
         look_up();
         net_.run();
-        return ok_ && out_.finish(self);
+        const bool written = out_.finish(self);
+        return ok_ && written;
     }
 
 private:
@@ -169,16 +170,21 @@ private:
 
     void next_queue()
     {
-        if (reading_ == queues_.size())
+        if (reading_ == queues_.size()) {
             net_.end();
+            return;
+        }
+        queue& q = *queues_[reading_++];
+        if (const auto lost = lost_.find(q.broker); lost != lost_.end())
+            give_up(q, lost->second);
         else
-            begin(*queues_[reading_++]);
+            begin(q);
     }
 
     void finished(queue&)
     {
         if (!a_.follow)
-            next_queue();
+            net_.after(0ms, [this] { next_queue(); });
     }
 
     // ---- one queue ----
@@ -299,7 +305,6 @@ private:
     {
         q.failing_since.reset();
         q.pause = first_pause;
-        lost_.erase(q.broker);
         if (warned_.erase(q.broker) != 0)
             complain(self, q.broker + " answers again");
     }
@@ -310,8 +315,11 @@ private:
         const auto now = clock::now();
         if (!q.failing_since)
             q.failing_since = now;
-        if (!a_.follow && (refused || lost_.contains(q.broker) || now - *q.failing_since >= patience))
+        if (!a_.follow && (refused || now - *q.failing_since >= patience)) {
+            if (!refused)
+                lost_[q.broker] = why;
             return give_up(q, why);
+        }
         if (a_.follow && warned_.insert(q.broker).second)
             complain(self, fmt::format("{} queue {}: {}; trying again", q.broker, q.id, why));
         const auto pause = std::exchange(q.pause, std::min<std::chrono::milliseconds>(q.pause * 2, last_pause));
@@ -338,7 +346,6 @@ private:
     {
         complain(self, fmt::format("{} queue {} cannot be read{}: {}", q.broker, q.id, q.next ? fmt::format(" from offset {} on", *q.next) : "", why));
         ok_ = false;
-        lost_.insert(q.broker);
         finished(q);
     }
 
@@ -349,8 +356,8 @@ private:
     std::vector<std::unique_ptr<queue>> queues_;
     std::set<std::pair<std::string, std::int32_t>> known_;
     std::map<std::string, std::string> addresses_;
-    std::set<std::string> lost_;    // brokers a queue of which was given up: their other queues get one try
-    std::set<std::string> warned_;  // --follow: brokers that do not answer, told once
+    std::map<std::string, std::string> lost_;  // brokers that never answered, and why: their other queues are not tried
+    std::set<std::string> warned_;             // --follow: brokers that do not answer, told once
     std::optional<clock::time_point> route_failing_since_;
     std::size_t reading_ = 0;
     std::uint64_t read_ = 0;
