@@ -1,0 +1,168 @@
+#!/bin/sh
+# shunt in a few seconds: a cluster in a process, 3,000 messages, a broker that hangs, one line changed in a file.
+#
+# usage: sh examples/quickstart.sh
+#   SHUNT_BUILD_DIR=DIR    use the program built there; nothing is installed or built
+#
+# Leaves nothing behind but build/dev. Exits 0 only if all it says is true.
+set -eu
+
+root=$(cd -- "$(dirname -- "$0")/.." && pwd)
+cd "$root"
+
+cluster=""
+sender=""
+work=""
+clean_up() {
+    # What was started here, by its number.
+    [ -z "$sender" ] || kill "$sender" 2>/dev/null || true
+    [ -z "$cluster" ] || kill "$cluster" 2>/dev/null || true
+    [ -z "$work" ] || rm -rf "$work"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+headline() {
+    printf '\n== %s\n' "$*"
+}
+die() {
+    echo "quickstart: $*" >&2
+    exit 1
+}
+
+# ---- the program -----------------------------------------------------------------------------------------------------
+
+build=${SHUNT_BUILD_DIR-}
+if [ -z "$build" ]; then
+    headline "Building the program and its plugins (minutes the first time, a second after that)"
+    sh tests/support/install.sh
+    build=$root/build/dev
+    work=$(mktemp -d)
+    if [ ! -f "$build/build.ninja" ]; then
+        cmake --preset dev >"$work/log" 2>&1 || { cat "$work/log" >&2; die "cmake failed"; }
+    fi
+    cmake --build "$build" --target shunt shunt_bundled_plugins >"$work/log" 2>&1 || { tail -n 60 "$work/log" >&2; die "the build failed"; }
+    rm -rf "$work"
+fi
+shunt=$build/bin/shunt
+[ -x "$shunt" ] || die "there is no program $shunt"
+work=$(mktemp -d)
+
+# ---- a cluster -------------------------------------------------------------------------------------------------------
+
+headline "A RocketMQ cluster to try things on: shunt cluster --brokers 3"
+mkfifo "$work/commands" "$work/said"
+"$shunt" cluster --brokers 3 <"$work/commands" >"$work/said" 2>&1 &
+cluster=$!
+exec 3>"$work/commands" 4<"$work/said"
+read -r line <&4 || die "the cluster did not start"
+address=${line#name server }
+[ "$line" != "$address" ] || die "the cluster said: $line"
+echo "$line, brokers broker-a, broker-b, broker-c"
+
+# Gives the cluster a command, and waits until it is carried out.
+tell() {
+    echo "$*" >&3
+    read -r line <&4 || die "the cluster has ended"
+    case $line in *"ok: "*) ;; *) die "the cluster said: $line" ;; esac
+}
+
+# The shipped configuration, but for where to send.
+sed "s|^embedded = true.*|name_servers = [\"$address\"]|" config/shunt.toml >"$work/shunt.toml"
+"$shunt" config check "$work/shunt.toml" >/dev/null || die "the configuration is not right"
+
+# ---- best-queue and latency-fault, and a broker that hangs -----------------------------------------------------------
+
+headline "3,000 messages by config/shunt.toml; after the first 1,000, broker-b stops answering"
+grep -E '^(selector|fault) = ' "$work/shunt.toml"
+"$shunt" send -c "$work/shunt.toml" -t orders --body 'order {i}' --count 3000 --rate 1000/s --mode async --in-flight 1000 \
+    --receipts "$work/receipts" >"$work/summary" 2>&1 &
+sender=$!
+"$shunt" tail -c "$work/shunt.toml" -t orders --follow --count 1000 >/dev/null 2>&1
+tell broker-b hang
+status=0
+wait "$sender" || status=$?
+sender=""
+[ "$status" -eq 0 ] || { cat "$work/summary" >&2; die "not every message was stored"; }
+sed -n '/ in .*: /,$p' "$work/summary"
+
+# The receipts: a line of JSON for each message, in the order they were sent. first(NAME) is the first member called so:
+# of a receipt and of a message that lies in a queue, where it lies.
+reading='function first(name,  s) {
+    if (!match($0, "\"" name "\":\"?[^\",}]*"))
+        return ""
+    s = substr($0, RSTART, RLENGTH)
+    sub(/^"[a-z_]*":"?/, "", s)
+    return s
+}'
+awk "$reading"'
+    {
+        row = int((NR - 1) / 500)
+        n[row, first("broker")]++
+        if (gsub(/"code":/, "&") > 1) {
+            again[row]++
+            if (example == "")
+                example = sprintf("message %d: %s; then %s on %s", NR - 1, first("text"), first("outcome"), first("broker"))
+        }
+    }
+    END {
+        printf "\n%-16s%10s%10s%10s%14s\n", "messages", "broker-a", "broker-b", "broker-c", "sent again"
+        for (r = 0; r < 6; r++)
+            printf "%4d to %4d    %10d%10d%10d%14d\n", r * 500, r * 500 + 499, n[r, "broker-a"], n[r, "broker-b"], n[r, "broker-c"], again[r]
+        printf "\n%s\n", example
+        printf "What was on its way to broker-b when it stopped went elsewhere after a second; from then on it is avoided.\n"
+        exit !(n[0, "broker-b"] > 0 && again[2] > 0 && n[5, "broker-b"] == 0 && again[5] == 0)
+    }' "$work/receipts" || die "the messages did not go where they should"
+
+headline "Nothing is lost: the receipts against what lies in the brokers"
+tell broker-b ok
+"$shunt" tail -c "$work/shunt.toml" -t orders --json >"$work/stored" || die "not every queue could be read"
+for lines in receipts stored; do
+    awk "$reading"'{ print first("msg_id"), first("broker"), first("queue"), first("offset") }' "$work/$lines" | sort >"$work/$lines.places"
+done
+[ "$(cut -d ' ' -f 1 "$work/receipts.places" | sort -u | wc -l)" -eq 3000 ] || die "there are not 3,000 receipts, each of another message"
+diff "$work/receipts.places" "$work/stored.places" >"$work/diff" || die "receipts and brokers disagree: $(head -n 5 "$work/diff")"
+echo "3,000 receipts, 3,000 messages in the queues, each exactly where its receipt says"
+
+# ---- one line changed ------------------------------------------------------------------------------------------------
+
+headline "One line of the file changed, nothing rebuilt: the same key now goes to the same queue"
+sed 's/^selector = { use = "best-queue" }/selector = { use = "hash" }/' "$work/shunt.toml" >"$work/hash.toml"
+diff "$work/shunt.toml" "$work/hash.toml" | grep '^[<>]' || die "the line to change was not found"
+for round in 1 2 3; do
+    "$shunt" send -c "$work/hash.toml" -t keyed --body "round $round of order {i}" --key 'order-{i}' --order-key 'order-{i}' \
+        --count 200 --mode async >/dev/null || die "not every keyed message was stored"
+done
+"$shunt" tail -c "$work/hash.toml" -t keyed >"$work/keyed" || die "not every queue could be read"
+# broker-a/0 @12  ID  key order-7  round 1 of order 7
+awk '
+    {
+        count[$5]++
+        if (count[$5] > 1 && queue[$5] != $1)
+            strays++
+        queue[$5] = $1
+        if (!($1 in used)) {
+            used[$1] = 1
+            queues++
+        }
+    }
+    END {
+        for (k in count) {
+            keys++
+            if (count[k] != 3)
+                strays++
+        }
+        printf "\n"
+        for (i = 0; i < 5; i++)
+            printf "%-10s %s, %d messages\n", "order-" i, queue["order-" i], count["order-" i]
+        printf "...\n%d keys with 3 messages each over %d queues; keys with messages in two queues: %d\n", keys, queues, strays
+        exit !(keys == 200 && strays == 0 && queues > 1)
+    }' "$work/keyed" || die "messages of one key lie in different queues"
+
+headline "Done. Next: README.md, config/shunt.toml, and shunt plugin list"
+tell ledger "$work/ledger"
+[ "$(wc -l <"$work/ledger")" -eq 3600 ] || die "the cluster's ledger does not hold 3,600 messages"
+echo quit >&3
+wait "$cluster" || die "the cluster ended badly"
+cluster=""
