@@ -150,6 +150,8 @@ void route_cache::found(const std::string& topic, const std::string& json, bool 
         return;
     entry& e = *it->second;
     route::topic_route fresh = from_template ? route::from_template(topic, *parsed.route, settings_.default_topic_queues) : std::move(*parsed.route);
+    if (e.known != nullptr)
+        route::keep_last_owners(fresh, *e.known);
     for (const std::string& warning : fresh.warnings) {
         if (on_note && !e.noted)
             on_note("topic '" + topic + "': " + warning);

@@ -13,7 +13,6 @@ namespace shunt::client {
 
 namespace {
 
-constexpr std::int64_t aside_ns = 30'000'000'000;       // a broker that does not know a topic is passed over for it
 constexpr std::int64_t penalty_ns = 1'000'000'000;      // a failed attempt counts as load so long
 constexpr std::uint32_t max_penalties = 64;             // a broker
 constexpr std::int64_t route_retry_ns = 200'000'000;    // between questions while sends wait for a route
@@ -142,24 +141,43 @@ void core::route_answered(const std::string& topic, route_cache::answer a, std::
             still_waiting = true;
         }
     }
-    if (still_waiting && !t.retry_armed) {
-        t.retry_armed = true;
-        auto timer = std::make_shared<boost::asio::steady_timer>(executor_);
-        timer->expires_after(std::chrono::nanoseconds(route_retry_ns));
-        timer->async_wait([self = shared_from_this(), this, topic, timer](const boost::system::error_code&) {
-            const auto again = topics_.find(topic);
-            if (again == topics_.end() || closed_io_)
-                return;
-            again->second.retry_armed = false;
-            links_->refresh();
-            if (again->second.waiting.front() != nullptr)
-                ask_route(topic, false, again->second.waiting.front()->machine.deadline_ns());
-            on_turn();
-            links_->flush_all();
-        });
+    // What went on above may have asked for this topic again, or forgotten it.
+    const auto now = topics_.find(topic);
+    if (now == topics_.end())
+        return;
+    if (still_waiting) {
+        now->second.retry_armed = true;
+        if (!route_timer_.armed())
+            links_->set_timer(route_timer_, links_->now_ns() + route_retry_ns);
     }
-    if (!known && !still_waiting && t.waiting.size() == 0 && t.targets.empty() && topics_.size() > 1024)
-        topics_.erase(it);
+    if (now->second.view == nullptr && now->second.waiting.size() == 0 && now->second.targets.empty() && topics_.size() > 1024)
+        topics_.erase(now);
+}
+
+void core::ask_again_for_routes()
+{
+    std::vector<std::pair<std::string, std::int64_t>> wanted;
+    for (auto& [topic, state] : topics_) {
+        if (std::exchange(state.retry_armed, false) && state.waiting.front() != nullptr)
+            wanted.emplace_back(topic, state.waiting.front()->machine.deadline_ns());
+    }
+    for (const auto& [topic, deadline_ns] : wanted)
+        ask_route(topic, false, deadline_ns);
+}
+
+/// Sends wait for a queue: what the name server says may have changed, and nothing else would ask before the next poll.
+void core::ask_again_for_queues()
+{
+    std::vector<std::string> topics;
+    for (const operation* op = queue_waiting_.front(); op != nullptr; op = op->list_next) {
+        if (std::find(topics.begin(), topics.end(), op->msg.topic()) == topics.end())
+            topics.push_back(op->msg.topic());
+    }
+    if (topics.empty())
+        return;
+    for (const std::string& topic : topics)
+        routes_->refresh(topic, 0, {});
+    links_->set_timer(queue_timer_, links_->now_ns() + ask_for_queues_ns);
 }
 
 void core::route_changed(const std::shared_ptr<const route::topic_route>& r, const std::vector<std::string>& changes)
@@ -184,14 +202,14 @@ void core::route_changed(const std::shared_ptr<const route::topic_route>& r, con
     for (const auto& [topic, state] : topics_) {
         if (state.view == nullptr)
             continue;
-        for (const shunt_broker& b : state.view->brokers)
-            seen[b.id] = true;
+        for (const auto& place : state.view->places)
+            seen[place.broker->id] = true;
     }
-    for (std::size_t b = 0; b < t.view->brokers.size(); ++b) {
-        std::string& address = address_of_[t.view->brokers[b].id];
-        if (address == t.view->addresses[b])
+    for (const auto& place : t.view->places) {
+        std::string& address = address_of_[place.broker->id];
+        if (address == place.master)
             continue;
-        const std::string old = std::exchange(address, t.view->addresses[b]);
+        const std::string old = std::exchange(address, place.master);
         const bool used = std::find(address_of_.begin(), address_of_.end(), old) != address_of_.end();
         if (net::connection* c = old.empty() || used ? nullptr : links_->find(old))
             c->retire();  // what is under way there may still be answered
@@ -228,12 +246,40 @@ void core::put_aside(const std::string& topic, std::string_view broker)
     if (it == topics_.end() || it->second.route == nullptr)
         return;
     topic_state& t = it->second;
-    t.aside[std::string(broker)] = links_->now_ns() + aside_ns;
+    t.aside[std::string(broker)] = links_->now_ns() + bounded_ns(options_.route_refresh);
     std::vector<std::string> aside;
     for (const auto& [name, until] : t.aside)
         aside.push_back(name);
     t.view = strategy::build_view(*t.route, options_.brokers, book_, ++route_gen_, aside);
     publish_topic(topic);
+    arm_aside();
+}
+
+void core::arm_aside()
+{
+    std::int64_t next = INT64_MAX;
+    for (const auto& [topic, state] : topics_) {
+        for (const auto& [name, until] : state.aside)
+            next = std::min(next, until);
+    }
+    if (next != INT64_MAX)
+        links_->set_timer(aside_timer_, next);
+}
+
+/// Brokers that did not know a topic are tried again, though the route did not change.
+void core::end_aside()
+{
+    for (auto& [topic, state] : topics_) {
+        const auto ended = std::erase_if(state.aside, [&](const auto& item) { return item.second <= links_->now_ns(); });
+        if (ended == 0 || state.route == nullptr)
+            continue;
+        std::vector<std::string> aside;
+        for (const auto& [name, until] : state.aside)
+            aside.push_back(name);
+        state.view = strategy::build_view(*state.route, options_.brokers, book_, ++route_gen_, aside);
+        publish_topic(topic);
+    }
+    arm_aside();
 }
 
 // ---- verdicts ----

@@ -23,15 +23,9 @@ broker_entry* broker_book::find(std::uint32_t id) noexcept { return id < by_id_.
 
 std::optional<std::uint32_t> route_view::find_queue(std::string_view broker, std::int32_t queue_id) const noexcept
 {
-    if (queue_id < 0)
-        return std::nullopt;
-    for (std::size_t b = 0; b < brokers.size(); ++b) {
-        if (entries[b]->name != broker)
-            continue;
-        for (std::uint32_t q = brokers[b].first_queue; q < brokers[b].first_queue + brokers[b].n_queues; ++q) {
-            if (queues[q].queue_id == static_cast<std::uint32_t>(queue_id))
-                return q;
-        }
+    for (std::uint32_t q = 0; q < queues.size(); ++q) {
+        if (queues[q].queue_id == static_cast<std::uint32_t>(queue_id) && broker_name(q) == broker)
+            return q;
     }
     return std::nullopt;
 }
@@ -44,49 +38,76 @@ std::string room_of(std::string_view broker, const facts_table& facts)
     return at == std::string_view::npos ? std::string{} : std::string(broker.substr(0, at));
 }
 
+namespace {
+
+constexpr std::string_view stand_in = "__syslo__global__";  // as RocketMQ names what stands for a static topic's brokers
+
+shunt_broker& add_broker(route_view& view, broker_entry& entry, const facts_table& facts)
+{
+    view.entries.push_back(&entry);
+    shunt_broker& out = view.brokers.emplace_back();
+    out.id = entry.id;
+    out.name = to_str(entry.name);
+    out.room = to_str(view.rooms.emplace_back(room_of(entry.name, facts)));
+    const auto fact = facts.find(entry.name);
+    out.weight = fact == facts.end() ? 1 : fact->second.weight;
+    out.first_queue = static_cast<std::uint32_t>(view.queues.size());
+    out.load = &entry.load;
+    return out;
+}
+
+void end_broker(route_view& view)
+{
+    shunt_broker& b = view.brokers.back();
+    b.n_queues = static_cast<std::uint32_t>(view.queues.size()) - b.first_queue;
+    b.flags = b.n_queues != 0 ? SHUNT_BROKER_WRITABLE : 0;
+}
+
+}  // namespace
+
 std::shared_ptr<const route_view> build_view(const route::topic_route& r, const facts_table& facts, broker_book& book,
                                              std::uint64_t route_gen, std::span<const std::string> put_aside)
 {
+    auto view = std::make_shared<route_view>();
+    view->topic = r.topic;
+    view->ordered = r.ordered;
+    view->route_gen = route_gen;
+    view->rooms.reserve(r.brokers.size() + 1);  // views point into the strings
+    for (const route::broker& b : r.brokers) {
+        const std::string* master = b.master();
+        view->places.push_back({&book.entry(b.name), master != nullptr ? *master : std::string{}});
+    }
+
+    if (!r.logical_owners.empty()) {
+        add_broker(*view, book.entry(stand_in), facts);
+        for (const route::queue& q : r.publish) {
+            if (view->queues.size() == SHUNT_MAX_QUEUES)
+                break;
+            view->queues.push_back({0, static_cast<std::uint32_t>(q.queue_id)});
+            view->owners.push_back(view->places[q.broker].broker);
+        }
+        end_broker(*view);
+        return view;
+    }
+
     const auto aside = [&](const std::string& name) {
         return std::find(put_aside.begin(), put_aside.end(), name) != put_aside.end();
     };
     const bool heed_aside = std::any_of(r.publish.begin(), r.publish.end(),
                                         [&](const route::queue& q) { return !aside(r.brokers[q.broker].name); });
-
-    auto view = std::make_shared<route_view>();
-    view->topic = r.topic;
-    view->ordered = r.ordered;
-    view->route_gen = route_gen;
-    view->rooms.reserve(r.brokers.size());  // views point into the strings
-
     auto next = r.publish.begin();
     for (std::size_t b = 0; b < r.brokers.size(); ++b) {
-        const route::broker& from = r.brokers[b];
         const auto first = next;
         while (next != r.publish.end() && next->broker == b)
             ++next;
-        const std::string* master = from.master();
-        if (master == nullptr)
+        if (r.brokers[b].master() == nullptr && !r.ordered)
             continue;
-        broker_entry& entry = book.entry(from.name);
-        const auto index = static_cast<std::uint32_t>(view->brokers.size());
-        shunt_broker out{};
-        out.id = entry.id;
-        out.name = to_str(entry.name);
-        out.room = to_str(view->rooms.emplace_back(room_of(from.name, facts)));
-        const auto fact = facts.find(from.name);
-        out.weight = fact == facts.end() ? 1 : fact->second.weight;
-        out.first_queue = static_cast<std::uint32_t>(view->queues.size());
-        out.load = &entry.load;
-        if (!heed_aside || !aside(from.name)) {
+        add_broker(*view, *view->places[b].broker, facts);
+        if (!heed_aside || !aside(r.brokers[b].name)) {
             for (auto q = first; q != next && view->queues.size() < SHUNT_MAX_QUEUES; ++q)
-                view->queues.push_back({index, static_cast<std::uint32_t>(q->queue_id)});
+                view->queues.push_back({static_cast<std::uint32_t>(view->brokers.size() - 1), static_cast<std::uint32_t>(q->queue_id)});
         }
-        out.n_queues = static_cast<std::uint32_t>(view->queues.size()) - out.first_queue;
-        out.flags = out.n_queues != 0 ? SHUNT_BROKER_WRITABLE : 0;
-        view->brokers.push_back(out);
-        view->entries.push_back(&entry);
-        view->addresses.push_back(*master);
+        end_broker(*view);
     }
     return view;
 }

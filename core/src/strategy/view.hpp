@@ -73,19 +73,28 @@ struct route_view {
     bool ordered = false;
     std::uint64_t route_gen = 0;
     std::vector<shunt_queue> queues;
-    std::vector<shunt_broker> brokers;          ///< all with a master, by name
+    std::vector<shunt_broker> brokers;          ///< by name
     std::vector<broker_entry*> entries;         ///< for each broker
-    std::vector<std::string> addresses;         ///< for each broker: its master's
     std::vector<std::string> rooms;
+    /// Static topic: who owns logical queue i. The view then shows one broker that stands for all of them, so that a
+    /// queue keeps its place, and a key its queue, when the owner changes.
+    std::vector<broker_entry*> owners;
+    struct place {
+        broker_entry* broker = nullptr;
+        std::string master;                     ///< its address; empty: it has none now
+    };
+    std::vector<place> places;                  ///< all brokers of the route
 
     route_view() = default;
     route_view(const route_view&) = delete;
     route_view& operator=(const route_view&) = delete;
 
-    [[nodiscard]] std::string_view broker_name(std::uint32_t queue_index) const noexcept
+    /// The broker a message for the queue is sent to.
+    [[nodiscard]] broker_entry* broker_of(std::uint32_t queue_index) const noexcept
     {
-        return entries[queues[queue_index].broker]->name;
+        return owners.empty() ? entries[queues[queue_index].broker] : owners[queue_index];
     }
+    [[nodiscard]] std::string_view broker_name(std::uint32_t queue_index) const noexcept { return broker_of(queue_index)->name; }
     /// Index of the queue, or nothing.
     [[nodiscard]] std::optional<std::uint32_t> find_queue(std::string_view broker, std::int32_t queue_id) const noexcept;
 };
@@ -95,6 +104,8 @@ using facts_table = std::map<std::string, broker_options, std::less<>>;
 /// The room that goes with a broker: as configured, else what stands before an '@' in its name, else none.
 [[nodiscard]] std::string room_of(std::string_view broker, const facts_table& facts);
 
+/// Brokers without a master have no queue here, unless the route fixes the queues (order configuration, static topic):
+/// then they keep their places, so that keys stay where they belong while a broker is away.
 /// `put_aside`: brokers whose queues do not count for now (they said the topic is not there), unless none else is left.
 [[nodiscard]] std::shared_ptr<const route_view> build_view(const route::topic_route& r, const facts_table& facts, broker_book& book,
                                                            std::uint64_t route_gen,
