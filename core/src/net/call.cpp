@@ -17,7 +17,6 @@ public:
 
     void start(const std::string& address, std::int64_t deadline_ns)
     {
-        address_ = address;
         links_.set_timer(timer_, deadline_ns);
         links_.to(address).submit(*this);
     }
@@ -42,8 +41,8 @@ private:
     };
     void expire()
     {
-        connection* c = links_.find(address_);
-        if (c != nullptr)
+        // Where it is, not where its address leads now: that connection may be retired and another in its place.
+        if (connection* c = under_way())
             c->withdraw(*this);
         reply r;
         r.how = send::ending::expired;
@@ -61,7 +60,6 @@ private:
     wire::header_format format_;
     question question_;
     std::function<void(const reply&)> done_;
-    std::string address_;
     hook_type timer_;
 };
 

@@ -23,6 +23,9 @@ constexpr std::size_t keep_write_buffer = 1024 * 1024;
 constexpr std::size_t first_slots = 1024;               // an opaque comes round after at least so many requests
 constexpr std::size_t max_zombies = 16384;              // a peer that never answers is not remembered for ever
 constexpr std::uint32_t slot_bits = 18;
+constexpr std::size_t max_slots = std::size_t{1} << slot_bits;  // requests under way at once; more wait
+constexpr std::size_t write_size = 64 * 1024;
+constexpr std::int64_t stalled_ns = 1'000'000'000;      // a peer that takes no bytes for so long is given up
 
 std::string address_of(const tcp::endpoint& e)
 {
@@ -76,7 +79,15 @@ void connection::submit(request& r)
     r.at_ = this;
     r.slot_ = UINT32_MAX;
     r.flush_ = UINT64_MAX;
-    if (state_ == state::up) {
+    if (owner_.closed()) {
+        r.at_ = nullptr;
+        reply rep;
+        rep.how = send::ending::refused;
+        rep.text = "the producer is closed";
+        r.finished(rep);
+        return;
+    }
+    if (state_ == state::up && (r.oneway || has_slot())) {
         put(r);
         owner_.dirty(*this);
         return;
@@ -103,15 +114,19 @@ bool connection::withdraw(request& r)
         std::erase(out_->oneway, &r);
         if (writing_ != nullptr)
             std::erase(writing_->oneway, &r);
-        return false;
+    } else {
+        slot& s = slots_[r.slot_];
+        s.owner = nullptr;
+        s.zombie = true;
+        ++zombies_;
+        --pending_;
+        r.slot_ = UINT32_MAX;
     }
-    slot& s = slots_[r.slot_];
-    s.owner = nullptr;
-    s.zombie = true;
-    ++zombies_;
-    --pending_;
-    r.slot_ = UINT32_MAX;
-    if (zombies_ > max_zombies)
+    // Its bytes stay in our buffers until the peer takes them, which one that reads nothing never will.
+    const bool unwritten = writing_ != nullptr && r.flush_ + 1 >= flush_;
+    if (unwritten && owner_.now_ns() - progress_ns_ > stalled_ns)
+        close("the peer takes no more bytes");
+    else if (zombies_ > max_zombies)
         close("the peer stopped answering");
     maybe_retire();
     return false;
@@ -182,12 +197,18 @@ void connection::connected_now()
     read();
     if (owner_.on_up)
         owner_.on_up(*this);
-    while (waiting_first_ != nullptr && state_ == state::up) {
+    put_waiting();
+    flush();
+    maybe_retire();
+}
+
+void connection::put_waiting()
+{
+    while (waiting_first_ != nullptr && state_ == state::up && (waiting_first_->oneway || has_slot())) {
         request& r = *waiting_first_;
         unlink_waiting(r);
         put(r);
     }
-    flush();
 }
 
 void connection::fail_waiting(std::string_view text, bool timed_out)
@@ -217,6 +238,8 @@ void connection::fail_waiting(std::string_view text, bool timed_out)
 }
 
 // ---- writing ----
+
+bool connection::has_slot() const noexcept { return free_count_ != 0 || slots_.size() < max_slots; }
 
 void connection::take_slot(request& r)
 {
@@ -285,7 +308,11 @@ void connection::flush()
     if (done < b.bytes.size())
         b.buffers.emplace_back(b.bytes.data() + done, b.bytes.size() - done);
     const buffer_run run{b.buffers.data(), b.buffers.data() + b.buffers.size()};
-    asio::async_write(socket_, run, [self = shared_from_this(), what = writing_](const error_code& ec, std::size_t count) {
+    const auto more = [this](const error_code& ec, std::size_t) -> std::size_t {
+        progress_ns_ = monotonic_ns();
+        return ec ? 0 : write_size;
+    };
+    asio::async_write(socket_, run, more, [self = shared_from_this(), what = writing_](const error_code& ec, std::size_t count) {
         self->written(what, ec, count);
     });
 }
@@ -358,10 +385,10 @@ void connection::received(std::size_t count)
     while (!rest.empty()) {
         const wire::scan_result found = wire::scan(rest);
         if (found.status == wire::scan_status::need_more) {
+            // Room grows with what has come, not with what a length claims.
             if (found.size > in_.capacity()) {
                 in_.consume(in_.size() - rest.size());
-                rest = in_.view();
-                (void)in_.grab(found.size - in_.size());
+                (void)in_.grab(std::min(found.size - in_.size(), std::max(in_.size(), read_size)));
                 rest = in_.view();
             }
             break;
@@ -416,6 +443,10 @@ bool connection::handle(const wire::frame& f)
     slot& s = slots_[index];
     request* r = s.owner;
     free_slot(index);
+    if (waiting_first_ != nullptr && !retired_) {
+        put_waiting();
+        owner_.dirty(*this);
+    }
     if (r == nullptr) {
         --zombies_;
         owner_.counts().late_answers.fetch_add(1, std::memory_order_relaxed);
@@ -431,7 +462,7 @@ bool connection::handle(const wire::frame& f)
     rep.latency_ns = latency_of(*r);
     const auto keep = shared_from_this();
     if (cmd.code == wire::response::go_away)
-        retire();
+        leave();
     r->finished(rep);
     maybe_retire();
     return true;
@@ -462,6 +493,10 @@ void connection::fail(send::ending written_ending, std::string_view text)
         if (s.owner != nullptr)
             failed.push_back(s.owner);
     }
+    while (waiting_first_ != nullptr) {
+        failed.push_back(waiting_first_);
+        unlink_waiting(*waiting_first_);
+    }
     failed.insert(failed.end(), out_->oneway.begin(), out_->oneway.end());
     if (writing_ != nullptr)
         failed.insert(failed.end(), writing_->oneway.begin(), writing_->oneway.end());
@@ -491,12 +526,21 @@ void connection::fail(send::ending written_ending, std::string_view text)
 
 void connection::close(std::string_view text) { fail(send::ending::dropped, text); }
 
-void connection::retire()
+void connection::leave()
 {
     if (retired_)
         return;
     retired_ = true;
     owner_.forget(*this);
+}
+
+void connection::retire()
+{
+    const auto keep = shared_from_this();
+    leave();
+    maybe_retire();
+    if (state_ != state::idle && state_ != state::up && state_ != state::closed && waiting_count_ == 0)
+        fail_waiting("not needed any more", false);
 }
 
 void connection::maybe_retire()

@@ -88,6 +88,9 @@ private:
     void received(std::size_t count);
     bool handle(const wire::frame& f);
     void fail(send::ending written_ending, std::string_view text);
+    void leave();
+    void put_waiting();
+    [[nodiscard]] bool has_slot() const noexcept;
     void maybe_retire();
     [[nodiscard]] std::int64_t latency_of(const request& r) const noexcept;
 
@@ -120,6 +123,7 @@ private:
     std::size_t free_head_ = 0, free_count_ = 0;
     std::size_t pending_ = 0, zombies_ = 0;
     std::int64_t last_read_ns_ = 0;
+    std::int64_t progress_ns_ = 0;  // when the write under way began, or the system last took bytes of it
 };
 
 }  // namespace shunt::net

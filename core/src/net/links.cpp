@@ -118,14 +118,22 @@ void links::drop(const std::string& address, std::string_view text)
 
 void links::close_all(std::string_view text)
 {
+    closed_ = true;  // what ends now may ask again elsewhere: that is refused
     names_.cancel();
+    for (auto& [number, end] : std::exchange(at_close_, {}))
+        end();
     for (const auto& [address, c] : std::exchange(by_address_, {}))
         c->close(text);
     for (const auto& c : std::exchange(retired_, {}))
         c->close(text);
-    closed_ = true;
     timer_.cancel();
     dirty_.clear();
+}
+
+std::uint64_t links::at_close(std::function<void()> end)
+{
+    at_close_.emplace(++next_at_close_, std::move(end));
+    return next_at_close_;
 }
 
 std::vector<std::string> links::up() const

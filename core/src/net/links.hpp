@@ -73,6 +73,10 @@ public:
     /// Closes the connection to `address`, now; what is under way fails with `text`.
     void drop(const std::string& address, std::string_view text);
     void close_all(std::string_view text);
+    /// What is to be ended with the links: called once by close_all(), unless taken back with the number.
+    [[nodiscard]] std::uint64_t at_close(std::function<void()> end);
+    void not_at_close(std::uint64_t number) { at_close_.erase(number); }
+    [[nodiscard]] bool closed() const noexcept { return closed_; }
     [[nodiscard]] std::size_t size() const noexcept { return by_address_.size(); }
     /// Addresses of all connections that are up.
     [[nodiscard]] std::vector<std::string> up() const;
@@ -97,6 +101,8 @@ private:
     std::map<std::string, std::shared_ptr<connection>, std::less<>> by_address_;
     std::vector<std::shared_ptr<connection>> retired_;
     std::vector<std::shared_ptr<connection>> dirty_;
+    std::map<std::uint64_t, std::function<void()>> at_close_;
+    std::uint64_t next_at_close_ = 0;
 };
 
 }  // namespace shunt::net

@@ -19,6 +19,7 @@ struct trial : std::enable_shared_from_this<trial> {
     {
         if (!done)
             return;
+        owner.not_at_close(number);
         limit.cancel();
         boost::system::error_code ignored;
         socket.close(ignored);
@@ -30,13 +31,19 @@ struct trial : std::enable_shared_from_this<trial> {
     tcp::socket socket;
     boost::asio::steady_timer limit;
     std::function<void(bool)> done;
+    std::uint64_t number = 0;
 };
 
 }  // namespace
 
 void probe(links& l, const std::string& address, std::chrono::milliseconds limit, std::function<void(bool reached)> done)
 {
+    if (l.closed()) {
+        done(false);
+        return;
+    }
     auto t = std::make_shared<trial>(l, std::move(done));
+    t->number = l.at_close([t] { t->end(false); });
     t->limit.expires_after(limit);
     t->limit.async_wait([t](const boost::system::error_code& ec) {
         if (!ec)
