@@ -14,6 +14,7 @@ namespace shunt::strategy {
 namespace {
 
 constexpr std::size_t max_tried = 16;
+constexpr std::uint32_t max_looks = 65536;  // levels of filters looked at in one decision
 constexpr std::size_t inline_words = 64;  // masks of up to 4,096 queues need no memory
 
 /// The message as a plugin sees it. Must not move: it points into itself.
@@ -104,11 +105,17 @@ said ask_filtered(const snapshot& s, selector_set& set, const shunt_msg& msg, de
     // Levels of several filters count like the digits of a number, the first filter's the slowest.
     constexpr std::size_t max_filters = 8;
     const std::size_t n_filters = std::min(set.filters.size(), max_filters);
+    bool refused = false, abstained = false;
+    std::uint32_t looked = 0;
     const sdk::message message{msg};
     for (const sdk::tier t : sdk::tiers_of(message)) {
         const sdk::fitting in_tier{sdk::view{s.view}, message, t};
         std::array<std::uint32_t, max_filters> level{};
         for (std::size_t digit = 0;;) {
+            if (++looked > max_looks) {  // a filter whose levels never end
+                s.pol->plugin_errors.fetch_add(1, std::memory_order_relaxed);
+                return said::nothing_here;
+            }
             std::fill_n(fits, words, ~std::uint64_t{0});
             bool level_exists = true;
             for (digit = 0; digit < n_filters && level_exists; ++digit) {
@@ -142,15 +149,16 @@ said ask_filtered(const snapshot& s, selector_set& set, const shunt_msg& msg, de
             if (any_bit(fits, words)) {
                 narrowed.candidates = fits;
                 const said answer = ask(s, set.chooser, narrowed, msg, out);
-                if (answer != said::refused && answer != said::abstained)
+                if (answer == said::queue || answer == said::failed)
                     return answer;
+                (answer == said::refused ? refused : abstained) = true;
             }
             if (n_filters == 0)
                 break;
             ++level[n_filters - 1];
         }
     }
-    return said::nothing_here;
+    return refused && !abstained ? said::refused : said::nothing_here;
 }
 
 decision rotate(const snapshot& s, selector_set& set, const shunt_msg& msg)
