@@ -2,57 +2,91 @@
 
 #include <client/operation.hpp>
 
+#include <atomic>
+#include <condition_variable>
 #include <utility>
 
 namespace shunt::client {
 
-callback_thread::callback_thread(std::function<void(operation&)> run) : run_(std::move(run)) {}
+struct callback_thread::state {
+    std::function<void(operation&)> run;
+    std::mutex lock;
+    std::condition_variable ready, idle;
+    operation* first = nullptr;
+    operation* last = nullptr;
+    std::shared_ptr<void> owner;
+    bool busy = false, stopping = false, started = false;
+    std::atomic<std::thread::id> id{};
+};
+
+callback_thread::callback_thread(std::function<void(operation&)> run) : state_(std::make_shared<state>()) { state_->run = std::move(run); }
 
 callback_thread::~callback_thread() { stop(); }
 
-void callback_thread::push(operation& first, operation& last)
+void callback_thread::push(std::shared_ptr<void> owner, operation& first, operation& last)
 {
     bool wake = false;
     {
-        const std::lock_guard lock(lock_);
+        const std::lock_guard lock(state_->lock);
         last.next = nullptr;
-        if (first_ == nullptr)
+        if (state_->first == nullptr)
             wake = true;
-        (last_ != nullptr ? last_->next : first_) = &first;
-        last_ = &last;
-        if (!started_) {
-            started_ = true;
-            thread_ = std::thread([this] { loop(); });
+        (state_->last != nullptr ? state_->last->next : state_->first) = &first;
+        state_->last = &last;
+        state_->owner.swap(owner);
+        if (!state_->started) {
+            state_->started = true;
+            thread_ = std::thread([s = state_] { loop(s); });
         }
     }
     if (wake)
-        ready_.notify_one();
+        state_->ready.notify_one();
 }
 
 void callback_thread::stop()
 {
     {
-        const std::lock_guard lock(lock_);
-        stopping_ = true;
+        const std::lock_guard lock(state_->lock);
+        state_->stopping = true;
     }
-    ready_.notify_one();
-    if (thread_.joinable() && !is_this_thread())
+    state_->ready.notify_one();
+    if (!thread_.joinable())
+        return;
+    if (is_this_thread())
+        thread_.detach();
+    else
         thread_.join();
 }
 
-void callback_thread::loop()
+bool callback_thread::wait_idle(std::chrono::steady_clock::time_point until)
 {
-    id_ = std::this_thread::get_id();
-    std::unique_lock lock(lock_);
+    std::unique_lock lock(state_->lock);
+    return state_->idle.wait_until(lock, until, [&] { return state_->first == nullptr && !state_->busy; });
+}
+
+bool callback_thread::is_this_thread() const noexcept { return std::this_thread::get_id() == state_->id; }
+
+void callback_thread::loop(const std::shared_ptr<state>& s)
+{
+    s->id = std::this_thread::get_id();
+    std::unique_lock lock(s->lock);
     for (;;) {
-        ready_.wait(lock, [&] { return first_ != nullptr || stopping_; });
-        operation* op = std::exchange(first_, nullptr);
-        last_ = nullptr;
+        s->ready.wait(lock, [&] { return s->first != nullptr || s->stopping; });
+        operation* op = std::exchange(s->first, nullptr);
+        s->last = nullptr;
         if (op == nullptr)
             return;
+        std::shared_ptr<void> owner = std::exchange(s->owner, nullptr);
+        s->busy = true;
         lock.unlock();
         while (op != nullptr)
-            run_(*std::exchange(op, op->next));
+            s->run(*std::exchange(op, op->next));
+        lock.lock();
+        s->busy = false;
+        if (s->first == nullptr)
+            s->idle.notify_all();
+        lock.unlock();
+        owner.reset();  // perhaps the last one: then this thread ends what it belonged to
         lock.lock();
     }
 }

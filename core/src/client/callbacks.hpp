@@ -2,9 +2,9 @@
 
 #pragma once
 
-#include <condition_variable>
-#include <cstdint>
+#include <chrono>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -16,28 +16,26 @@ class callback_thread {
 public:
     /// `run` completes one send; it catches what the handler throws.
     explicit callback_thread(std::function<void(operation&)> run);
+    /// As stop().
     ~callback_thread();
     callback_thread(const callback_thread&) = delete;
     callback_thread& operator=(const callback_thread&) = delete;
 
-    /// Takes a chain linked by `next`, in order. Starts the thread with the first.
-    void push(operation& first, operation& last);
+    /// Takes a chain linked by `next`, in order. Starts the thread with the first. Any thread. `owner` is held until all
+    /// handlers have run: one of them may give up the last other reference to it.
+    void push(std::shared_ptr<void> owner, operation& first, operation& last);
     /// Runs what is left, then ends the thread. From the thread itself: it ends by itself once it is empty.
     void stop();
-    [[nodiscard]] bool is_this_thread() const noexcept { return std::this_thread::get_id() == id_; }
+    /// Waits until no handler runs or waits. False: `until` came first.
+    [[nodiscard]] bool wait_idle(std::chrono::steady_clock::time_point until);
+    [[nodiscard]] bool is_this_thread() const noexcept;
 
 private:
-    void loop();
+    struct state;
+    static void loop(const std::shared_ptr<state>& s);
 
-    std::function<void(operation&)> run_;
-    std::mutex lock_;
-    std::condition_variable ready_;
-    operation* first_ = nullptr;
-    operation* last_ = nullptr;
-    bool stopping_ = false;
-    bool started_ = false;
+    std::shared_ptr<state> state_;  // the thread's too: it may outlive its owner, by the last steps of its loop
     std::thread thread_;
-    std::atomic<std::thread::id> id_{};
 };
 
 }  // namespace shunt::client

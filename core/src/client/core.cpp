@@ -21,7 +21,8 @@ namespace shunt::client {
 
 namespace {
 
-constexpr std::int64_t goodbye_ns = 300'000'000;  // brokers have so long to confirm that we leave
+constexpr std::int64_t goodbye_ns = 300'000'000;  // brokers have so long to confirm that we leave,
+constexpr std::int64_t late_goodbye_ns = 50'000'000;  // and so long beyond the deadline of close()
 constexpr std::chrono::milliseconds close_grace{100};
 
 std::uint64_t true_random()
@@ -129,7 +130,7 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
         c.executor_ = strand;
         c.on_io_side_ = [strand] { return strand.running_in_this_thread(); };
     } else {
-        c.own_context_ = std::make_unique<boost::asio::io_context>(1);
+        c.own_context_ = std::make_shared<boost::asio::io_context>(1);
         c.executor_ = c.own_context_->get_executor();
         c.work_.emplace(boost::asio::make_work_guard(*c.own_context_));
         c.on_io_side_ = [&context = *c.own_context_] { return context.get_executor().running_in_this_thread(); };
@@ -157,10 +158,13 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
                                               [&c](const auto& r, const auto& changes) { c.route_changed(r, changes); });
     c.routes_->on_note = [&c](std::string_view text) { c.note(observe::level::warn, text); };
     c.heartbeat_timer_ = std::make_unique<boost::asio::steady_timer>(c.executor_);
-    for (core_hook* hook : {&c.verdict_timer_, &c.penalty_timer_, &c.close_timer_})
+    for (core_hook* hook : {&c.verdict_timer_, &c.penalty_timer_, &c.close_timer_, &c.queue_timer_, &c.route_timer_, &c.aside_timer_})
         hook->owner = &c;
     c.verdict_timer_.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->verdict_time(); };
     c.penalty_timer_.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->drop_penalties(); };
+    c.queue_timer_.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->ask_again_for_queues(); };
+    c.route_timer_.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->ask_again_for_routes(); };
+    c.aside_timer_.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->end_aside(); };
     c.close_timer_.expired = [](net::timer_hook& hook) {
         core& self = *static_cast<core_hook&>(hook).owner;
         if (self.saying_goodbye_)
@@ -172,9 +176,16 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
         c.note(observe::level::warn, warning);
     boost::asio::post(c.executor_, [made] { made->arm_heartbeat(); });
     if (c.own_context_ != nullptr)
-        c.own_thread_ = std::thread([context = c.own_context_.get(), &c] {
-            c.io_thread_ = std::this_thread::get_id();
-            context->run();
+        c.own_thread_ = std::thread([context = c.own_context_, weak = std::weak_ptr<core>(made)] {
+            for (;;) {
+                try {
+                    context->run();
+                    return;
+                } catch (const std::exception& e) {  // a handler bound to our executor threw
+                    if (const auto self = weak.lock())
+                        self->handler_threw(e.what());
+                }
+            }
         });
     return made;
 }
@@ -213,7 +224,7 @@ core::~core()
             own_thread_.join();
     }
     slots_->clear();
-    for (operation* list : {inbox_.exchange(nullptr), pool_.exchange(nullptr), callback_first_}) {
+    for (operation* list : {inbox_.exchange(nullptr), pool_.exchange(nullptr), ended_.exchange(nullptr), callback_first_}) {
         while (list != nullptr)
             delete std::exchange(list, list->next);
     }
@@ -260,10 +271,12 @@ result<route_info> core::route(const std::string& topic, std::chrono::millisecon
     };
     auto a = std::make_shared<asked>();
     auto future = a->answer.get_future();
-    const std::int64_t deadline = net::monotonic_ns() + std::chrono::nanoseconds(timeout).count();
+    if (closing_.load(std::memory_order_seq_cst))
+        return make_error_code(errc::closed);
+    const std::int64_t deadline = net::monotonic_ns() + bounded_ns(timeout);
     boost::asio::post(executor_, [self = shared_from_this(), this, topic, a, deadline] {
         links_->refresh();
-        if (closed_io_) {
+        if (closed_io_ || saying_goodbye_) {
             a->answer.set_value(make_error_code(errc::closed));
             return;
         }
@@ -297,7 +310,8 @@ result<route_info> core::route(const std::string& topic, std::chrono::millisecon
         });
         links_->flush_all();
     });
-    if (future.wait_for(timeout + close_grace) != std::future_status::ready && !a->done.exchange(true))
+    const std::chrono::steady_clock::time_point latest{std::chrono::nanoseconds(deadline) + close_grace};
+    if (future.wait_until(latest) != std::future_status::ready && !a->done.exchange(true))
         return make_error_code(errc::route_timeout);
     return future.get();
 }
@@ -342,7 +356,7 @@ shunt::counters core::counters() const
 
 bool core::close(std::chrono::milliseconds deadline)
 {
-    const std::int64_t deadline_ns = net::monotonic_ns() + std::chrono::nanoseconds(std::max(deadline, std::chrono::milliseconds(0))).count();
+    const std::int64_t deadline_ns = net::monotonic_ns() + bounded_ns(deadline);
     bool first = false;
     {
         const std::lock_guard lock(closed_lock_);
@@ -353,9 +367,9 @@ bool core::close(std::chrono::milliseconds deadline)
         boost::asio::post(executor_, [self = shared_from_this(), deadline_ns] { self->begin_close(deadline_ns); });
     if (on_io_side_() || callbacks_.is_this_thread())
         return true;
+    const auto latest = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns)) + close_grace;
     {
         std::unique_lock lock(closed_lock_);
-        const auto latest = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(deadline_ns)) + close_grace + std::chrono::nanoseconds(goodbye_ns);
         if (!closed_cv_.wait_until(lock, latest, [&] { return closed_done_; }))
             return false;
     }
@@ -364,6 +378,7 @@ bool core::close(std::chrono::milliseconds deadline)
         if (own_thread_.joinable())
             own_thread_.join();
     }
+    (void)callbacks_.wait_idle(latest);
     return closed_clean_;
 }
 
@@ -418,7 +433,7 @@ void core::say_goodbye()
     saying_goodbye_ = true;
     heartbeat_timer_->cancel();
     routes_->stop();
-    const std::int64_t until = links_->now_ns() + goodbye_ns;
+    const std::int64_t until = std::min(links_->now_ns() + goodbye_ns, std::max(links_->now_ns(), close_deadline_ns_) + late_goodbye_ns);
     for (const std::string& address : links_->up()) {
         if (std::find(address_of_.begin(), address_of_.end(), address) == address_of_.end())
             continue;
@@ -442,11 +457,14 @@ void core::closed()
         return;
     links_->clear_timer(close_timer_);
     links_->clear_timer(verdict_timer_);
-    links_->clear_timer(penalty_timer_);
+    for (core_hook* hook : {&penalty_timer_, &queue_timer_, &route_timer_, &aside_timer_})
+        links_->clear_timer(*hook);
     probes_.clear();
     links_->close_all("the producer is closed");
     links_->on_turn = nullptr;
     flush_callbacks();
+    io_over_.store(true, std::memory_order_seq_cst);
+    release_what_is_left();
     work_.reset();
     {
         const std::lock_guard lock(closed_lock_);

@@ -25,7 +25,9 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -48,6 +50,13 @@ class registry;
 }
 
 namespace shunt::client {
+
+/// As nanoseconds, none negative and none beyond some 30 years: sums of such times with the present do not overflow.
+[[nodiscard]] inline std::int64_t bounded_ns(std::chrono::milliseconds d) noexcept
+{
+    constexpr std::chrono::milliseconds most{1'000'000'000'000};
+    return std::chrono::nanoseconds(std::clamp(d, std::chrono::milliseconds(0), most)).count();
+}
 
 class core final : public strategy::environment, public std::enable_shared_from_this<core> {
 public:
@@ -106,6 +115,11 @@ private:
     void tell(operation& op);
     void release(operation& op);
     void run_callback(operation& op);
+    void release_what_is_left();
+    [[nodiscard]] bool claim(operation& op) noexcept;
+    [[nodiscard]] bool given_up(const operation& op) const noexcept;
+    void forget_live(operation& op) noexcept;
+    void handler_threw(const char* what);
     void admit_waiting();
     void leave_lane(operation& op);
     void wait_in(op_list& list, operation& op);
@@ -127,6 +141,10 @@ private:
     void probe_now(const std::string& policy, std::uint32_t broker_id);
     void penalize(strategy::broker_entry& b);
     void drop_penalties();
+    void ask_again_for_queues();
+    void ask_again_for_routes();
+    void end_aside();
+    void arm_aside();
     void heartbeat_all();
     void heartbeat(const std::string& address);
     void arm_heartbeat();
@@ -138,6 +156,9 @@ private:
     void say_goodbye();
     void closed();
     void note(observe::level l, std::string_view text);
+
+    // While sends wait for a queue their routes are asked for so often: a little less than the cache allows.
+    static constexpr std::int64_t ask_for_queues_ns = 1'050'000'000;
 
     struct topic_state {
         std::shared_ptr<const strategy::route_view> view;
@@ -175,6 +196,8 @@ private:
     std::atomic<std::uint64_t> waiting_for_room_{0};
     std::atomic<operation*> inbox_{nullptr};
     std::atomic<operation*> pool_{nullptr};
+    std::atomic<operation*> ended_{nullptr};   // released after the I/O side had ended
+    std::atomic<bool> io_over_{false};         // it takes nothing from the inbox any more
     std::atomic<bool> closing_{false};
     std::atomic<std::uint64_t> open_{0};  // sends accepted and not completed
     mutable std::shared_mutex targets_lock_;
@@ -189,7 +212,7 @@ private:
     } count_;
 
     // The I/O side's.
-    std::unique_ptr<boost::asio::io_context> own_context_;
+    std::shared_ptr<boost::asio::io_context> own_context_;  // the thread's too: a handler on it may be the last owner of the core
     boost::asio::any_io_executor executor_;
     std::function<bool()> on_io_side_;
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;
@@ -207,7 +230,7 @@ private:
     std::vector<shunt_feedback> feedback_, feeding_;
     std::map<std::pair<std::string, std::uint32_t>, std::unique_ptr<probe_state>> probes_;
     std::deque<std::pair<std::int64_t, strategy::broker_entry*>> penalties_;
-    core_hook verdict_timer_, penalty_timer_, close_timer_;
+    core_hook verdict_timer_, penalty_timer_, close_timer_, queue_timer_, route_timer_, aside_timer_;
     std::unique_ptr<boost::asio::steady_timer> heartbeat_timer_;
     std::map<std::string, int> missed_heartbeats_;
     std::uint64_t verdict_gen_ = 0, route_gen_ = 0;
@@ -223,7 +246,6 @@ private:
     bool closed_done_ = false, close_asked_ = false;
     std::atomic<bool> closed_clean_{true};
     std::mutex join_lock_;
-    std::atomic<std::thread::id> io_thread_{};
 };
 
 }  // namespace shunt::client

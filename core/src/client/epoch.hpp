@@ -28,21 +28,25 @@ public:
 
     class reading {
     public:
-        reading(const epoch_domain& d, slot& s) noexcept : slot_(s)
+        /// May be nested: the outermost mark counts.
+        reading(const epoch_domain& d, slot& s) noexcept : slot_(s), before_(s.marked.load(std::memory_order_relaxed))
         {
+            if (before_ != 0)
+                return;
             if (d.asymmetric_) {
-                s.marked.store(d.epoch_.load(std::memory_order_relaxed), std::memory_order_release);
+                s.marked.store(d.epoch_.load(std::memory_order_acquire), std::memory_order_release);
                 std::atomic_signal_fence(std::memory_order_seq_cst);
             } else {
-                s.marked.store(d.epoch_.load(std::memory_order_relaxed), std::memory_order_seq_cst);
+                s.marked.store(d.epoch_.load(std::memory_order_acquire), std::memory_order_seq_cst);
             }
         }
-        ~reading() { slot_.marked.store(0, std::memory_order_release); }
+        ~reading() { slot_.marked.store(before_, std::memory_order_release); }
         reading(const reading&) = delete;
         reading& operator=(const reading&) = delete;
 
     private:
         slot& slot_;
+        const std::uint64_t before_;
     };
 
     /// One thread at a time: `free` is called when no reader can see any more what was unpublished before this call.

@@ -88,10 +88,13 @@ void core::on_turn()
             service(op);
         }
     }
-    while (operation* op = ready_.front()) {
-        ready_.remove(*op);
-        resume(*op);
-    }
+    do {
+        while (operation* op = ready_.front()) {
+            ready_.remove(*op);
+            resume(*op);
+        }
+        admit_waiting();  // here, and not where a send ends: a long row of them would grow the stack
+    } while (ready_.front() != nullptr);
     feed();
     flush_callbacks();
     in_turn_ = false;
@@ -122,12 +125,13 @@ void core::service(operation& op)
             live_->live_prev = &op;
         live_ = &op;
     }
-    if ((cancelling_ || op.handover.load(std::memory_order_acquire) == 1) && op.wanted != want::finish) {
+    const bool too_late = given_up(op);
+    if ((cancelling_ || too_late) && op.wanted != want::finish) {
         if (op.wanted == want::transmit)
             op.broker->sub_inflight();
         if (op.wanted == want::room)
             waiting_for_room_.fetch_sub(1, std::memory_order_relaxed);
-        finish(op, errc::cancelled, "the producer closed before the send had ended");
+        finish(op, errc::cancelled, too_late ? "its caller had given up waiting" : "the producer closed before the send had ended");
         return;
     }
     switch (op.wanted) {
@@ -160,6 +164,8 @@ void core::service(operation& op)
     case want::pause: links_->set_timer(op.timer, std::min(op.wake_at_ns, op.machine.deadline_ns())); return;
     case want::queue:
         wait_in(queue_waiting_, op);
+        if (!queue_timer_.armed())
+            links_->set_timer(queue_timer_, links_->now_ns() + ask_for_queues_ns);
         ask_route(op.msg.topic(), true, op.machine.deadline_ns());
         return;
     case want::finish: complete(op); return;
@@ -173,13 +179,40 @@ void core::resume(operation& op)
     if (op.list != nullptr)
         op.list->remove(op);
     if (op.caller != nullptr) {
-        int waiting = 0;
-        if (op.handover.compare_exchange_strong(waiting, 2, std::memory_order_acq_rel)) {
-            op.caller->wake.release();
-            return;
-        }
+        forget_live(op);  // close() must leave it alone while its thread decides
+        thread_slot& caller = *op.caller;
+        if (claim(op))
+            caller.wake.release();
+        else
+            finish(op, errc::cancelled, "its caller had given up waiting");
+        return;
     }
     drive(op, *io_slot_, true);
+}
+
+/// True: the caller of a sync send still waits, and will wake up to what we do now.
+bool core::claim(operation& op) noexcept
+{
+    std::uint64_t expected = thread_slot::state_of(op.handover, thread_slot::waiting);
+    return op.caller->handover.compare_exchange_strong(expected, thread_slot::state_of(op.handover, thread_slot::woken),
+                                                       std::memory_order_acq_rel);
+}
+
+bool core::given_up(const operation& op) const noexcept
+{
+    return op.caller != nullptr &&
+           op.caller->handover.load(std::memory_order_acquire) != thread_slot::state_of(op.handover, thread_slot::waiting);
+}
+
+void core::forget_live(operation& op) noexcept
+{
+    if (!op.live)
+        return;
+    op.live = false;
+    (op.live_prev != nullptr ? op.live_prev->live_next : live_) = op.live_next;
+    if (op.live_next != nullptr)
+        op.live_next->live_prev = op.live_prev;
+    op.live_prev = op.live_next = nullptr;
 }
 
 void core::timer_expired(operation& op)
@@ -380,13 +413,7 @@ void core::complete(operation& op)
                         : r.outcome == outcome::rejected ? count_.rejected
                                                          : count_.not_sent;
     outcome_count.fetch_add(1, std::memory_order_relaxed);
-    if (op.live) {
-        op.live = false;
-        (op.live_prev != nullptr ? op.live_prev->live_next : live_) = op.live_next;
-        if (op.live_next != nullptr)
-            op.live_next->live_prev = op.live_prev;
-        op.live_prev = op.live_next = nullptr;
-    }
+    forget_live(op);
     if (op.laned) {
         r.after_unknown = lanes_.after_doubt(op.msg.topic(), op.key);
         leave_lane(op);
@@ -411,8 +438,7 @@ void core::tell(operation& op)
     op.completed = true;
     open_.fetch_sub(1, std::memory_order_seq_cst);
     if (op.caller != nullptr) {
-        int waiting = 0;
-        if (op.handover.compare_exchange_strong(waiting, 2, std::memory_order_acq_rel)) {
+        if (claim(op)) {
             thread_slot& caller = *op.caller;
             caller.result = std::move(op.result);
             caller.over = true;
@@ -425,7 +451,13 @@ void core::tell(operation& op)
         return;  // the callback thread gives it back: see run_callback()
     } else {
         const error_code ec = op.result.error;
-        op.done(ec, std::move(op.result));
+        try {
+            op.done(ec, std::move(op.result));
+        } catch (const std::exception& e) {
+            handler_threw(e.what());
+        } catch (...) {
+            handler_threw("something that is no std::exception");
+        }
     }
     release(op);
 }
@@ -436,7 +468,6 @@ void core::release(operation& op)
     if (op.has_room) {
         in_flight_.give_back(op.cost);
         op.has_room = false;
-        admit_waiting();
     }
     op.told = true;
     if (!op.pinned())
@@ -450,14 +481,40 @@ void core::run_callback(operation& op)
         const error_code ec = op.result.error;
         op.done(ec, std::move(op.result));
     } catch (const std::exception& e) {
-        count_.callbacks_threw.fetch_add(1, std::memory_order_relaxed);
-        note(observe::level::error, std::string("a completion handler threw: ") + e.what());
+        handler_threw(e.what());
     } catch (...) {
-        count_.callbacks_threw.fetch_add(1, std::memory_order_relaxed);
-        note(observe::level::error, "a completion handler threw");
+        handler_threw("something that is no std::exception");
     }
     op.done.reset();
+    if (op.stage == stage::room && !op.has_room) {  // it never got further: nothing of it is anywhere else
+        recycle(op);
+        return;
+    }
     hand_over(op, want::release, false);
+    if (io_over_.load(std::memory_order_seq_cst))
+        release_what_is_left();
+}
+
+/// The I/O side has ended and does not look into its inbox any more. Operations stay until the core goes: a write that
+/// was cut off may still know them.
+void core::release_what_is_left()
+{
+    operation* taken = inbox_.exchange(nullptr, std::memory_order_seq_cst);
+    while (taken != nullptr) {
+        operation& op = *std::exchange(taken, taken->next);
+        if (std::exchange(op.has_room, false))
+            in_flight_.give_back(op.cost);
+        operation* head = ended_.load(std::memory_order_relaxed);
+        do {
+            op.next = head;
+        } while (!ended_.compare_exchange_weak(head, &op, std::memory_order_release, std::memory_order_relaxed));
+    }
+}
+
+void core::handler_threw(const char* what)
+{
+    count_.callbacks_threw.fetch_add(1, std::memory_order_relaxed);
+    note(observe::level::error, std::string("a completion handler threw: ") + what);
 }
 
 void core::flush_callbacks()
@@ -466,7 +523,7 @@ void core::flush_callbacks()
         return;
     operation* first = std::exchange(callback_first_, nullptr);
     operation* last = std::exchange(callback_last_, nullptr);
-    callbacks_.push(*first, *last);
+    callbacks_.push(shared_from_this(), *first, *last);
 }
 
 }  // namespace shunt::client

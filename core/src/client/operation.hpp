@@ -84,8 +84,7 @@ public:
     client::stage stage = client::stage::room;
     client::want wanted = client::want::route;
 
-    /// Sync: 0 the caller waits, 1 it gave up waiting, 2 it was woken.
-    std::atomic<int> handover{0};
+    std::uint64_t handover = 0;   // sync: the number of the last hand-over, see thread_slot
 
     hook timer;
     operation* next = nullptr;    // in the inbox, the pool, the callback queue

@@ -9,6 +9,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -84,7 +85,7 @@ private:
     std::map<std::string, std::unique_ptr<entry>, std::less<>> entries_;
     boost::asio::steady_timer timer_;
     std::int64_t armed_for_ns_ = INT64_MAX;
-    std::uint64_t queries_ = 0;
+    std::atomic<std::uint64_t> queries_{0};  // read by others
     bool stopped_ = false;
 };
 

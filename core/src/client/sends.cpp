@@ -53,18 +53,20 @@ void core::recycle(operation& op) noexcept
     op.key.clear();
     op.has_key = op.laned = op.ordered = op.has_room = op.completed = op.told = op.live = op.repeat_queue = op.oneway = false;
     op.stage = stage::room;
-    op.handover.store(0, std::memory_order_relaxed);
     operation* head = pool_.load(std::memory_order_relaxed);
     do {
         op.next = head;
     } while (!pool_.compare_exchange_weak(head, &op, std::memory_order_release, std::memory_order_relaxed));
 }
 
+/// After an attempt, its own outcome and error stand: why there is no further one is the reason.
 void core::refuse(operation& op, errc why, std::string text)
 {
+    op.result.reason = std::move(text);
+    if (!op.result.attempts.empty())
+        return;
     op.result.outcome = outcome::not_sent;
     op.result.error = make_send_error(why, outcome::not_sent);
-    op.result.reason = std::move(text);
 }
 
 bool core::prepare(operation& op, thread_slot& slot, bool oneway, message&& m, send_options&& options)
@@ -74,10 +76,10 @@ bool core::prepare(operation& op, thread_slot& slot, bool oneway, message&& m, s
     op.oneway = oneway;
     send::limits lim;
     const auto timeout = op.options.timeout.count() > 0 ? op.options.timeout : options_.send_timeout;
-    lim.timeout_ns = std::chrono::nanoseconds(timeout).count();
+    lim.timeout_ns = bounded_ns(timeout);
     lim.attempts = std::min(op.options.attempts != 0 ? op.options.attempts : options_.attempts, send::max_attempts);
-    lim.backoff_ns = std::chrono::nanoseconds(options_.retry_backoff).count();
-    lim.backoff_max_ns = std::chrono::nanoseconds(options_.retry_backoff_max).count();
+    lim.backoff_ns = bounded_ns(options_.retry_backoff);
+    lim.backoff_max_ns = bounded_ns(options_.retry_backoff_max);
     op.machine = send::machine(lim, net::monotonic_ns());
 
     if (auto bad = check_message(op.msg, options_.max_body)) {
@@ -137,15 +139,11 @@ void core::start(bool oneway, message&& m, send_options&& options, detail::compl
     op.done = std::move(done);
     open_.fetch_add(1, std::memory_order_seq_cst);
     if (closing_.load(std::memory_order_seq_cst)) {
-        // The I/O side may be gone. The handler hears of it through its own executor, else here.
+        // The I/O side may be gone. No handler runs inside this call: it is the callback thread that tells.
         open_.fetch_sub(1, std::memory_order_seq_cst);
         count_.not_sent.fetch_add(1, std::memory_order_relaxed);
         refuse(op, errc::closed, "the producer is closed");
-        detail::completion handler = std::move(op.done);
-        receipt r = std::move(op.result);
-        recycle(op);
-        const error_code ec = r.error;
-        handler(ec, std::move(r));
+        callbacks_.push(shared_from_this(), op, op);
         return;
     }
     if (!prepare(op, slot, oneway, std::move(m), std::move(options))) {
@@ -181,27 +179,25 @@ receipt core::deliver(bool oneway, message&& m, send_options&& options)
         return refused_here();
     }
     op.caller = &slot;
-    slot.over = false;
-    const std::int64_t give_up_ns = op.machine.deadline_ns() + grace_ns;
-    const auto give_up = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(give_up_ns));
+    const auto id = op.result.msg_id;
+    const auto give_up = std::chrono::steady_clock::time_point(std::chrono::nanoseconds(op.machine.deadline_ns() + grace_ns));
     for (;;) {
-        drive(op, slot, false);
+        drive(op, slot, false);  // from its hand-over on `op` is the I/O side's, and may be gone
         if (!slot.wake.try_acquire_until(give_up)) {
-            // Nobody runs the executor, or it is far behind. The operation now belongs to the I/O side.
-            int waiting = 0;
-            const want last = op.wanted;
-            const bool may_be_out = last == want::transmit || op.machine.verdict() == outcome::unknown;
-            receipt r;
-            r.msg_id = op.result.msg_id;
-            if (op.handover.compare_exchange_strong(waiting, 1, std::memory_order_acq_rel)) {
-                r.outcome = may_be_out ? outcome::unknown : outcome::not_sent;
-                r.error = make_send_error(may_be_out ? errc::response_timeout : errc::expired_waiting, r.outcome);
+            // Nobody runs the executor, or it is far behind.
+            std::uint64_t expected = thread_slot::state_of(slot.handovers, thread_slot::waiting);
+            if (slot.handover.compare_exchange_strong(expected, thread_slot::state_of(slot.handovers, thread_slot::gone),
+                                                      std::memory_order_acq_rel)) {
+                receipt r;
+                r.msg_id = id;
+                r.outcome = slot.if_given_up;
+                r.error = make_send_error(r.outcome == outcome::unknown ? errc::response_timeout : errc::expired_waiting, r.outcome);
                 r.reason = "the producer's executor did not get to the send in time";
                 return r;
             }
             slot.wake.acquire();
         }
-        if (slot.over)
+        if (std::exchange(slot.over, false))
             return std::move(slot.result);
     }
 }
@@ -217,13 +213,23 @@ void core::hand_over(operation& op, want w, bool io)
         service(op);
         return;
     }
-    op.handover.store(0, std::memory_order_relaxed);
+    if (op.caller != nullptr) {
+        thread_slot& caller = *op.caller;
+        caller.if_given_up = w == want::transmit ? outcome::unknown : op.machine.verdict();
+        op.handover = ++caller.handovers;
+        caller.handover.store(thread_slot::state_of(op.handover, thread_slot::waiting), std::memory_order_release);
+    }
     operation* head = inbox_.load(std::memory_order_relaxed);
     do {
         op.next = head;
     } while (!inbox_.compare_exchange_weak(head, &op, std::memory_order_acq_rel, std::memory_order_relaxed));
-    if (head == nullptr)
-        boost::asio::post(executor_, [self = shared_from_this()] { self->run_inbox(); });
+    if (head == nullptr) {
+        // Not the owner of the core: what waits in an executor that nobody runs any more would own itself.
+        boost::asio::post(executor_, [weak = weak_from_this()] {
+            if (const auto self = weak.lock())
+                self->run_inbox();
+        });
+    }
 }
 
 thread_slot::cached* core::find_target(operation& op, thread_slot& slot)
@@ -361,7 +367,7 @@ core::choice core::choose(operation& op, thread_slot& slot, thread_slot::cached&
     op.route_gen = s->route->route_gen;
     const auto take = [&](std::uint32_t queue_index, strategy::why why) {
         const shunt_queue& q = s->route->queues[queue_index];
-        op.broker = s->route->entries[q.broker];
+        op.broker = s->route->broker_of(queue_index);
         op.queue = static_cast<std::int32_t>(q.queue_id);
         op.why = why;
         op.broker->add_inflight();

@@ -66,7 +66,14 @@ struct thread_slot {
     std::atomic<std::uint64_t> decisions{0};                        ///< one writer
     operation* pool = nullptr;
 
-    // For a sync send of this thread.
+    // For a sync send of this thread. Each time it is handed to the I/O side it has a new number, and whoever changes
+    // `handover` from "number, waiting" owns it from then on. It is kept here and not in the operation, which may long
+    // serve another send when a caller gives up.
+    static constexpr std::uint64_t waiting = 0, woken = 1, gone = 2;
+    [[nodiscard]] static constexpr std::uint64_t state_of(std::uint64_t number, std::uint64_t state) noexcept { return number * 4 + state; }
+    std::atomic<std::uint64_t> handover{0};
+    std::uint64_t handovers = 0;
+    shunt::outcome if_given_up = shunt::outcome::not_sent;          ///< what is known of the message at the last hand-over
     std::binary_semaphore wake{0};
     bool over = false;
     receipt result;
