@@ -4,6 +4,7 @@
 # usage: package_test.sh STEP BUILD SOURCE CMAKE CXX        BUILD: a finished build; SOURCE: this folder
 #   install   into BUILD/package/prefix, and look at what lies there
 #   plugin    a stranger's strategy with the SDK of that prefix alone
+#   readme    the README's own program and CMake lines
 #   program   ten lines against shunt::core, sending through a bundled strategy and through the stranger's
 set -eu
 
@@ -60,6 +61,24 @@ case $step in
         if "$scratch/program/ten_lines" "$scratch/no-such.toml" 2>/dev/null; then
             die "a file that is not there was taken"
         fi
+        ;;
+    readme)
+        # The ten lines of the README, as they stand there.
+        root=$(cd "$source/../.." && pwd)
+        page=$scratch/readme.source
+        rm -rf "$page"
+        mkdir -p "$page"
+        block() { awk -v lang="$1" '$0 == "```" lang { on = 1; next } on && $0 == "```" { exit } on' "$root/README.md"; }
+        block cpp >"$page/app.cpp"
+        { printf 'cmake_minimum_required(VERSION 3.25)\nproject(app CXX)\nadd_executable(app app.cpp)\n'; block cmake; } >"$page/CMakeLists.txt"
+        rm -rf "$scratch/readme"
+        "$cmake" -S "$page" -B "$scratch/readme" -G Ninja -DCMAKE_CXX_COMPILER="$cxx" -DCMAKE_PREFIX_PATH="$prefix" \
+            -DCMAKE_CXX_FLAGS="-Wall -Wextra -Werror"
+        "$cmake" --build "$scratch/readme"
+        cp "$scratch/bundled.toml" "$scratch/readme/shunt.toml"
+        said=$(cd "$scratch/readme" && ./app) || die "exit $?: $said"
+        echo "$said"
+        case $said in "stored in broker-"?/[0-3]" at 0") ;; *) die "the README's program said: $said" ;; esac
         ;;
     *) die "no step '$step'" ;;
 esac

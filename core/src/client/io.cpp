@@ -332,7 +332,7 @@ void core::attempt_over(operation& op, const net::reply& r)
         rec.offset = stored.queue_offset;
         rec.offset_msg_id.assign(stored.offset_msg_id);
         rec.error = {};
-        op.broker->measured(r.latency_ns);
+        book_.measured(*op.broker, r.latency_ns, now);
     } else if (written) {
         rec.error = {};
     } else {

@@ -19,6 +19,25 @@ broker_entry& broker_book::entry(std::string_view name)
     return entry;
 }
 
+void broker_book::measured(broker_entry& b, std::int64_t latency_ns, std::int64_t now_ns) noexcept
+{
+    // Half of it is gone after about a second.
+    constexpr std::int64_t step_ns = 100'000'000, fresh_ns = 1'000'000'000, max_steps = 100;
+    if (now_ns - faded_at_ns_ >= step_ns) {
+        const std::int64_t steps = std::min((now_ns - faded_at_ns_) / step_ns, max_steps);
+        faded_at_ns_ = now_ns;
+        for (broker_entry* other : by_id_) {
+            std::int64_t ns = other->latency();
+            if (ns == 0 || now_ns - other->measured_at_ns < fresh_ns)
+                continue;
+            for (std::int64_t i = 0; i < steps && ns > 1; ++i)
+                ns -= ns / 16 + 1;
+            other->set_latency(std::max<std::int64_t>(1, ns));
+        }
+    }
+    b.measured(latency_ns, now_ns);
+}
+
 broker_entry* broker_book::find(std::uint32_t id) noexcept { return id < by_id_.size() ? by_id_[id] : nullptr; }
 
 std::optional<std::uint32_t> route_view::find_queue(std::string_view broker, std::int32_t queue_id) const noexcept

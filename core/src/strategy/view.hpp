@@ -41,12 +41,16 @@ struct broker_entry {
         return std::atomic_ref(load.inflight).load(std::memory_order_relaxed);
     }
     /// Moving average with weight 1/8 for the new value. One writer.
-    void measured(std::int64_t latency_ns) noexcept
+    void measured(std::int64_t latency_ns, std::int64_t now_ns) noexcept
     {
-        std::atomic_ref ewma(load.ewma_latency_ns);
-        const std::int64_t old = ewma.load(std::memory_order_relaxed);
-        ewma.store(old == 0 ? std::max<std::int64_t>(1, latency_ns) : old + (latency_ns - old) / 8, std::memory_order_relaxed);
+        const std::int64_t old = latency();
+        set_latency(old == 0 ? std::max<std::int64_t>(1, latency_ns) : old + (latency_ns - old) / 8);
+        measured_at_ns = now_ns;
     }
+    [[nodiscard]] std::int64_t latency() noexcept { return std::atomic_ref(load.ewma_latency_ns).load(std::memory_order_relaxed); }
+    void set_latency(std::int64_t ns) noexcept { std::atomic_ref(load.ewma_latency_ns).store(ns, std::memory_order_relaxed); }
+
+    std::int64_t measured_at_ns = 0;
 };
 
 /// All brokers this producer ever met. Entries never move and are never dropped: names of brokers are few. [control]
@@ -59,12 +63,16 @@ public:
 
     broker_entry& entry(std::string_view name);
     [[nodiscard]] broker_entry* find(std::uint32_t id) noexcept;
+    /// An answer came after `latency_ns`. What was measured of other brokers fades when it is old: else one that was slow
+    /// once, and is not chosen for it, would never be measured again.
+    void measured(broker_entry& b, std::int64_t latency_ns, std::int64_t now_ns) noexcept;
     [[nodiscard]] std::size_t size() const noexcept { return by_id_.size(); }
 
 private:
     name_keeper keep_;
     std::map<std::string, std::unique_ptr<broker_entry>, std::less<>> by_name_;
     std::vector<broker_entry*> by_id_;
+    std::int64_t faded_at_ns_ = 0;
 };
 
 /// A topic's route in the shape of the border. Made by build(); does not move.

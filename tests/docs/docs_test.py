@@ -1,0 +1,159 @@
+"""The documentation, held to its word: links lead somewhere, TOML is accepted, commands do what they say, and changing one
+line of shunt.toml changes the placement as plugins/README.md tells.
+
+usage: docs_test.py SOURCE BUILD
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(sys.argv[1])
+BUILD = pathlib.Path(sys.argv[2])
+SHUNT = BUILD / "bin" / "shunt"
+PAGES = [p for p in SOURCE.rglob("README.md") if "build" not in p.relative_to(SOURCE).parts[:1]]
+
+
+def blocks(page, language):
+    return re.findall(r"^```" + language + r"\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+
+
+def shunt(*arguments, **more):
+    return subprocess.run([SHUNT, *map(str, arguments)], text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=60, **more)
+
+
+class Cluster:
+    """`shunt cluster` with three brokers, ready when entered."""
+
+    def __enter__(self):
+        self.process = subprocess.Popen([SHUNT, "cluster", "--brokers", "3"], text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        line = self.process.stdout.readline()
+        self.address = line.split()[-1]
+        assert line.startswith("name server "), line
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate("quit\n", timeout=30)
+
+
+class Documentation(unittest.TestCase):
+    def test_links_lead_to_files(self):
+        for page in PAGES:
+            for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
+                self.assertTrue((page.parent / target).exists(), f"{page}: {target}")
+
+    def test_toml_of_the_pages_is_accepted(self):
+        checked = 0
+        for page in [SOURCE / "README.md", SOURCE / "config" / "README.md", SOURCE / "plugins" / "README.md"]:
+            for text in blocks(page, "toml"):
+                if "[producer]" not in text:
+                    text = '[producer]\nname_servers = ["127.0.0.1:9876"]\n' + text
+                with tempfile.TemporaryDirectory() as folder:
+                    file = pathlib.Path(folder) / "shunt.toml"
+                    file.write_text(text, encoding="utf-8")
+                    done = shunt("config", "check", file)
+                    self.assertEqual(done.returncode, 0, f"{page}:\n{text}\n{done.stdout}{done.stderr}")
+                    checked += 1
+        self.assertGreater(checked, 0)
+
+    def test_the_readmes_commands_by_hand_do_what_they_say(self):
+        by_hand = next(b for b in blocks(SOURCE / "README.md", "sh") if "shunt cluster" in b)
+        with Cluster() as cluster, tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(SOURCE / "config", pathlib.Path(folder) / "config")
+            minimal = pathlib.Path(folder) / "config" / "minimal.toml"
+            text = minimal.read_text(encoding="utf-8")
+            self.assertIn("127.0.0.1:9876", text)
+            minimal.write_text(text.replace("127.0.0.1:9876", cluster.address), encoding="utf-8")
+            # The cluster is there already, on a port of its own.
+            commands = "".join(line + "\n" for line in by_hand.splitlines() if not line.startswith("shunt cluster"))
+            done = subprocess.run(["sh", "-e", "-c", commands], cwd=folder, text=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+                                  env=dict(os.environ, PATH=f"{SHUNT.parent}:{os.environ['PATH']}"))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("first message", done.stdout)
+            self.assertIn("order 99", done.stdout)
+
+
+class Strategies(unittest.TestCase):
+    """One line of config/shunt.toml is changed, nothing is rebuilt, and messages go where plugins/README.md says."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.cluster = Cluster().__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.cluster.__exit__()
+
+    def placement(self, selector, *arguments, count=240, brokers=""):
+        """Receipts of `count` messages sent with this selector in the place of best-queue."""
+        with tempfile.TemporaryDirectory() as folder:
+            text = (SOURCE / "config" / "shunt.toml").read_text(encoding="utf-8")
+            text = text.replace("embedded = true", f'name_servers = ["{self.cluster.address}"]')
+            text = re.sub(r"^embedded_.*$", "", text, flags=re.M)
+            line = 'selector = { use = "best-queue" }'
+            self.assertEqual(text.count(line), 1)
+            file = pathlib.Path(folder) / "shunt.toml"
+            file.write_text(text.replace(line, f"selector = {selector}") + brokers, encoding="utf-8")
+            receipts = pathlib.Path(folder) / "receipts"
+            topic = "T-" + re.sub(r"[^a-z]", "", selector)[:40] + str(len(os.listdir(folder)))
+            done = shunt("send", "-c", file, "-t", topic, "--body", "m", "--count", count, "--receipts", receipts, "--json", *arguments)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return [json.loads(r) for r in receipts.read_text(encoding="utf-8").splitlines()]
+
+    @staticmethod
+    def counts(receipts, *fields):
+        out = {}
+        for r in receipts:
+            key = tuple(r[f] for f in fields)
+            out[key] = out.get(key, 0) + 1
+        return out
+
+    def test_rotations_give_each_queue_the_same(self):
+        for name in ("best-queue", "round-robin", "weighted-round-robin"):
+            with self.subTest(name):
+                per_queue = self.counts(self.placement(f'{{ use = "{name}" }}'), "broker", "queue")
+                self.assertEqual(set(per_queue.values()), {20}, per_queue)
+                self.assertEqual(len(per_queue), 12)
+
+    def test_random_ones_reach_every_broker(self):
+        # power-of-two prefers the faster ones: a broker that answered its first message late gets little for a moment.
+        for name, least in (("random", 40), ("weighted-random", 40), ("least-inflight", 40), ("power-of-two", 0)):
+            with self.subTest(name):
+                per_broker = self.counts(self.placement(f'{{ use = "{name}" }}'), "broker")
+                self.assertEqual(len(per_broker), 3)
+                self.assertGreater(min(per_broker.values()), least, per_broker)
+
+    def test_keyed_ones_keep_a_key_where_it_is(self):
+        for name in ("hash", "consistent-hash"):
+            with self.subTest(name):
+                one = self.counts(self.placement(f'{{ use = "{name}" }}', "--order-key", "the-key"), "broker", "queue")
+                self.assertEqual(len(one), 1, one)
+                many = self.counts(self.placement(f'{{ use = "{name}" }}', "--order-key", "order-{i}"), "broker", "queue")
+                self.assertGreater(len(many), 8, many)
+
+    def test_hash_agrees_with_javas_string_hash(self):
+        receipts = self.placement('{ use = "hash" }', "--order-key", "order-1", count=1)
+        # String.hashCode("order-1") is -1207111310; abs(that % 12) is 2: the third queue of twelve.
+        self.assertEqual((receipts[0]["broker"], receipts[0]["queue"]), ("broker-a", 2))
+
+    def test_machine_room_stays_in_its_room(self):
+        rooms = '[[brokers]]\nname = "broker-b"\nroom = "north"\n'
+        per_broker = self.counts(self.placement('{ use = "machine-room", rooms = ["north"] }', brokers=rooms), "broker")
+        self.assertEqual(per_broker, {("broker-b",): 240})
+
+    def test_weights_make_shares(self):
+        weights = '[[brokers]]\nname = "broker-a"\nweight = 4\n'
+        per_broker = self.counts(self.placement('{ use = "weighted-round-robin" }', brokers=weights), "broker")
+        self.assertEqual(per_broker, {("broker-a",): 160, ("broker-b",): 40, ("broker-c",): 40})
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], "-v"])
