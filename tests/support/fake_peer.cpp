@@ -159,8 +159,10 @@ void fake_peer::refuse()
     std::vector<session*> all;
     {
         const std::lock_guard lock(lock_);
-        if (listener_ >= 0)
+        if (listener_ >= 0) {
+            ::shutdown(listener_, SHUT_RDWR);  // at once, though our own thread may be looking at it
             ::close(std::exchange(listener_, -1));
+        }
         for (const auto& s : sessions_)
             all.push_back(s.get());
     }
