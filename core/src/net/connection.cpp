@@ -394,16 +394,20 @@ void connection::received(std::size_t count)
             break;
         }
         if (found.status == wire::scan_status::bad || !handle(found.parts)) {
-            if (attempt_ != attempt)
-                return;  // a handler closed us
+            if (attempt_ != attempt) {  // a handler closed us
+                owner_.turn();
+                return;
+            }
             owner_.counts().bad_frames.fetch_add(1, std::memory_order_relaxed);
             const std::string why = found.status == wire::scan_status::bad ? found.what : decoder_.error();
             fail(send::ending::garbled, "the peer " + address_ + " sent something that cannot be understood: " + why);
             owner_.turn();
             return;
         }
-        if (attempt_ != attempt || state_ != state::up)
+        if (attempt_ != attempt || state_ != state::up) {
+            owner_.turn();  // what its answers began goes on all the same
             return;
+        }
         rest.remove_prefix(found.size);
     }
     in_.consume(in_.size() - rest.size());

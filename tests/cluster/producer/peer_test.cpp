@@ -420,7 +420,10 @@ TEST(Peer, AQuestionGivenUpOnAConnectionThatLeavesIsForgottenThere)
         ASSERT_TRUE(heartbeat && held);
         first.load()->write(answer_to(*heartbeat, 0) + stored_answer(*held));
     }
+    // The answer that ended the connection was told only when something else happened.
+    const auto answered = clock::now();
     ASSERT_TRUE(sent.wait(1));
+    EXPECT_LT(clock::now() - answered, grace);
     EXPECT_EQ(sent.receipts()[0].outcome, outcome::stored) << shown(sent.receipts()[0]);
     EXPECT_TRUE(p.close());
 }
