@@ -5,6 +5,24 @@
 
 namespace shunt::strategy {
 
+namespace {
+
+template <typename Class, typename Instance>
+bool carry(const Class& from_table, Instance* from, const Class& to_table, Instance* to)
+{
+    if (from_table.export_state == nullptr || to_table.import_state == nullptr)
+        return false;
+    std::string bytes;
+    const shunt_writer writer{&bytes, [](void* ctx, const void* data, std::uint64_t count) -> shunt_status {
+                                  static_cast<std::string*>(ctx)->append(static_cast<const char*>(data), count);
+                                  return SHUNT_OK;
+                              }};
+    return from_table.export_state(from, &writer) == SHUNT_OK &&
+           to_table.import_state(to, from_table.state_schema, bytes.data(), bytes.size()) == SHUNT_OK;
+}
+
+}  // namespace
+
 selector_maker::selector_maker(strategy_class_ptr cls, checked_settings settings, std::shared_ptr<host_table> host)
     : cls_(std::move(cls)), settings_(std::move(settings)), host_(std::move(host))
 {
@@ -33,6 +51,11 @@ selector_set::~selector_set()
     destroy(chooser);
     for (const one& f : filters)
         destroy(f);
+}
+
+bool take_over(const selector_set::one& from, const selector_set::one& to)
+{
+    return carry(*from.table, from.instance, *to.table, to.instance);
 }
 
 verdicts::verdicts(strategy_class_ptr cls, shunt_fault* instance, std::shared_ptr<host_table> host)
@@ -74,6 +97,11 @@ void verdicts::evaluate(const route_view& route, std::int64_t now_ns, verdict_ma
         scratch_reachable_[w] |= scratch_available_[w];
     expand_mask(route, scratch_available_, out.available);
     expand_mask(route, scratch_reachable_, out.reachable);
+}
+
+bool verdicts::take_over(verdicts& before)
+{
+    return carry(before.cls_->fault(), before.instance_, cls_->fault(), instance_);
 }
 
 std::shared_ptr<policy> policy::make(std::string name, const policy_options& options, const class_finder& find, environment& env,

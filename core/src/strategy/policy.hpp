@@ -59,6 +59,10 @@ public:
     std::shared_ptr<const void> keep;  ///< the policy: its code must outlive the instances
 };
 
+/// `to` takes over the state of `from`, a selector of the same name: where its rotation stands and the like. False: one of
+/// them does not offer that, or refused; `to` is as it was made. [control]
+bool take_over(const selector_set::one& from, const selector_set::one& to);
+
 /// Verdicts of one fault strategy over the brokers of one route.
 struct verdict_masks {
     std::vector<std::uint64_t> available, reachable;  ///< by queue
@@ -76,6 +80,8 @@ public:
     /// True: verdicts changed, evaluate again.
     bool feed(std::span<const shunt_feedback> feedback);
     void evaluate(const route_view& route, std::int64_t now_ns, verdict_masks& out);
+    /// Takes over what `before`, a strategy of the same name, knows. False: one of them does not offer that, or refused.
+    bool take_over(verdicts& before);
     [[nodiscard]] std::uint64_t errors() const noexcept { return errors_.load(std::memory_order_relaxed); }
     [[nodiscard]] const strategy_class& cls() const noexcept { return *cls_; }
 
