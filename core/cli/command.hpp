@@ -27,6 +27,7 @@ void add_route(CLI::App& program, chosen_command& chosen);
 void add_cluster(CLI::App& program, chosen_command& chosen);
 void add_plugin(CLI::App& program, chosen_command& chosen);
 void add_config(CLI::App& program, chosen_command& chosen);
+void add_simulate(CLI::App& program, chosen_command& chosen);
 void add_bench(CLI::App& program, chosen_command& chosen);
 
 }  // namespace shunt::cli

@@ -62,7 +62,7 @@ int main(int argc, char** argv)
     program.set_version_flag("--version", "shunt " SHUNT_VERSION);
     program.require_subcommand(1);
     chosen_command chosen;
-    for (const auto add : {add_send, add_tail, add_route, add_cluster, add_plugin, add_config, add_bench})
+    for (const auto add : {add_send, add_tail, add_route, add_cluster, add_plugin, add_config, add_simulate, add_bench})
         add(program, chosen);
     try {
         program.parse(argc, argv);
