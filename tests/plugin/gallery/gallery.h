@@ -58,6 +58,9 @@
 #ifndef GALLERY_SELECT
 #define GALLERY_SELECT gallery_select
 #endif
+#ifndef GALLERY_WANTS
+#define GALLERY_WANTS 0
+#endif
 #ifndef GALLERY_FILTER
 #define GALLERY_FILTER 0
 #endif
@@ -117,7 +120,7 @@ static const struct {
     shunt_selector_class known;
     uint64_t later[4];
 } gallery_class = {{GALLERY_CLASS_SIZE, GALLERY_CLASS_FLAGS, GALLERY_STR(GALLERY_NAME), GALLERY_STR("for tests"), GALLERY_PARAMS,
-                    0, GALLERY_CLASS_RESERVED, GALLERY_CREATE, GALLERY_DESTROY, GALLERY_SELECT, 0, GALLERY_FILTER, 0, 0, 0},
+                    0, GALLERY_CLASS_RESERVED, GALLERY_CREATE, GALLERY_DESTROY, GALLERY_SELECT, GALLERY_WANTS, GALLERY_FILTER, 0, 0, 0},
                    {1, 2, 3, 4}};
 
 static const shunt_selector_class *const gallery_selectors[] __attribute__((unused)) = {&gallery_class.known};

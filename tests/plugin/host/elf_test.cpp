@@ -4,8 +4,10 @@
 
 #include "scratch.hpp"
 
+#include <sys/mman.h>
+
 #include <algorithm>
-#include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,12 +17,39 @@ namespace {
 
 using namespace test;
 
-// Reads `bytes` where reading one byte too far is an error a sanitizer sees.
+// Memory between two pages that cannot be read: one byte too far, before or behind, ends the test.
+class guarded_memory {
+public:
+    guarded_memory()
+        : all_(static_cast<char*>(::mmap(nullptr, room + 2 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)))
+    {
+        if (all_ == MAP_FAILED || ::mprotect(all_ + page, room, PROT_READ | PROT_WRITE) != 0)
+            throw std::runtime_error("no memory");
+    }
+    ~guarded_memory() { ::munmap(all_, room + 2 * page); }
+    guarded_memory(const guarded_memory&) = delete;
+    guarded_memory& operator=(const guarded_memory&) = delete;
+
+    std::string_view first(std::string_view bytes) { return put(all_ + page, bytes); }
+    std::string_view last(std::string_view bytes) { return put(all_ + page + room - bytes.size(), bytes); }
+
+private:
+    static constexpr std::size_t page = 65536, room = 64 * page;
+    static std::string_view put(char* at, std::string_view bytes)
+    {
+        std::copy(bytes.begin(), bytes.end(), at);
+        return {at, bytes.size()};
+    }
+    char* all_;
+};
+
 load_error inspect(std::string_view bytes, elf_facts& facts)
 {
-    const std::unique_ptr<char[]> exact(new char[bytes.size()]);
-    std::copy(bytes.begin(), bytes.end(), exact.get());
-    return inspect_bytes("p.so", {exact.get(), bytes.size()}, facts);
+    static guarded_memory memory;
+    const load_error once = inspect_bytes("p.so", memory.first(bytes), facts);
+    load_error again = inspect_bytes("p.so", memory.last(bytes), facts);
+    EXPECT_EQ(once.text, again.text);
+    return again;
 }
 
 TEST(InspectBytes, TellsWhatAPluginOffers)

@@ -71,6 +71,7 @@ TEST(Closest, FindsTheNameThatWasMeantAndNothingElse)
     EXPECT_EQ(closest("sticky", names), "");
     EXPECT_EQ(closest("has", names), "hash");
     EXPECT_EQ(closest("h", names), "");
+    EXPECT_EQ(closest("noxy", names), "");  // half of it differs
     EXPECT_EQ(closest("", names), "");
     EXPECT_EQ(closest(std::string(10000, 'x'), names), "");
     EXPECT_EQ(closest("x", {}), "");
