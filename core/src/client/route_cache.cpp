@@ -88,6 +88,10 @@ void route_cache::refresh(const std::string& topic, std::int64_t deadline_ns, wa
     }
     entry& e = *it->second;
     if (!e.asking && e.asked_ns != INT64_MIN && links_.now_ns() - e.asked_ns < refresh_gap_ns) {
+        if (e.known != nullptr && e.asked_ns + refresh_gap_ns < e.due_ns) {  // put off, not dropped
+            e.due_ns = e.asked_ns + refresh_gap_ns;
+            arm();
+        }
         if (w)
             w(e.known != nullptr ? answer::known : e.last, e.last_text);
         return;
