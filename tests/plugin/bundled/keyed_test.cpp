@@ -207,6 +207,39 @@ TEST(ConsistentHash, MovesKeysToNewQueuesOnly)
         EXPECT_TRUE(on_14.at(key) == queue || on_14.at(key) == "b-4" || on_14.at(key) == "b-5") << key;
 }
 
+TEST(ConsistentHash, GivesEachOf64BrokersItsFairPartAndMovesNoMoreThanThat)
+{
+    const plugin p = bundled("consistent-hash");
+    constexpr int brokers = 64, keys = 64000;
+    const auto line = [](int without) {
+        std::string all;
+        for (int b = 0; b < brokers; ++b)
+            if (b != without)
+                all += "broker-" + std::to_string(100 + b) + "*4 ";
+        return all;
+    };
+    selector s{p};
+    const auto before = mapping(s, topic{line(-1), 1}, keys);
+    std::map<std::string, int> counts;
+    for (const auto& [key, queue] : before)
+        ++counts[broker_part(queue)];
+    ASSERT_EQ(counts.size(), static_cast<std::size_t>(brokers));
+    for (const auto& [broker, n] : counts)
+        EXPECT_NEAR(n, keys / brokers, 0.15 * keys / brokers) << broker;
+    for (const int gone : {0, 1, 31, 62, 63}) {
+        const std::string name = "broker-" + std::to_string(100 + gone);
+        const auto after = mapping(s, topic{line(gone), static_cast<std::uint64_t>(gone) + 2}, keys);
+        int moved = 0;
+        for (const auto& [key, queue] : before) {
+            if (after.at(key) == queue)
+                continue;
+            ++moved;
+            EXPECT_EQ(broker_part(queue), name) << key;
+        }
+        EXPECT_LE(moved, 1.15 * keys / brokers) << name;
+    }
+}
+
 // Producers must agree, whatever numbers brokers have in their process and whoever else is in the list.
 TEST(ConsistentHash, DependsOnNamesOnly)
 {
