@@ -17,26 +17,36 @@ namespace shunt::send {
 template <typename T>
 class lanes {
 public:
+    static constexpr std::size_t max_doubts = 4096;
+
     /// True: nothing of the lane is under way, go. False: wait until leave() answers it.
     bool enter(std::string_view topic, std::string_view key, T send)
     {
-        auto [it, made] = table_.try_emplace(name(topic, key));
-        if (made)
+        const auto it = table_.try_emplace(name(topic, key)).first;
+        if (!it->second.busy) {
+            it->second.busy = true;
+            ++busy_;
             return true;
+        }
         it->second.waiting.push_back(std::move(send));
         ++waiting_;
         return false;
     }
 
-    /// The head of the lane ended. The next one, which is the head now; nothing: the lane is empty and forgotten.
-    /// `in_doubt`: the head ended unknown, so that order past it is not promised.
+    /// The head of the lane ended. The next one, which is the head now; nothing: the lane is empty and forgotten, but for
+    /// the doubt. `in_doubt`: the head ended unknown, so that order past it is not promised, and the next of the key is
+    /// told so, whenever it comes (of the latest max_doubts keys).
     std::optional<T> leave(std::string_view topic, std::string_view key, bool in_doubt)
     {
         const auto it = table_.find(name(topic, key));
-        if (it == table_.end())
+        if (it == table_.end() || !it->second.busy)
             return std::nullopt;
         if (it->second.waiting.empty()) {
-            table_.erase(it);
+            --busy_;
+            if (in_doubt)
+                remember(it);
+            else
+                table_.erase(it);
             return std::nullopt;
         }
         T next = std::move(it->second.waiting.front());
@@ -70,14 +80,31 @@ public:
         return false;
     }
 
-    [[nodiscard]] std::size_t size() const noexcept { return table_.size(); }
+    /// Lanes of which something is under way.
+    [[nodiscard]] std::size_t size() const noexcept { return busy_; }
+    /// Lanes known, those of which only the doubt is left included.
+    [[nodiscard]] std::size_t known() const noexcept { return table_.size(); }
     [[nodiscard]] std::size_t waiting() const noexcept { return waiting_; }
 
 private:
     struct lane {
         std::deque<T> waiting;
+        bool busy = false;
         bool after_doubt = false;
     };
+    using table = std::unordered_map<std::string, lane>;
+
+    void remember(typename table::iterator it)
+    {
+        it->second.busy = false;
+        it->second.after_doubt = true;
+        doubts_.push_back(it->first);
+        if (doubts_.size() <= max_doubts)
+            return;
+        if (const auto oldest = table_.find(doubts_.front()); oldest != table_.end() && !oldest->second.busy)
+            table_.erase(oldest);
+        doubts_.pop_front();
+    }
     // A topic has no NUL byte, so the pair is told apart from every other.
     static std::string name(std::string_view topic, std::string_view key)
     {
@@ -87,8 +114,9 @@ private:
         n.append(key);
         return n;
     }
-    std::unordered_map<std::string, lane> table_;
-    std::size_t waiting_ = 0;
+    table table_;
+    std::deque<std::string> doubts_;  // keys whose last send ended unknown, the oldest first; some may be over
+    std::size_t waiting_ = 0, busy_ = 0;
 };
 
 }  // namespace shunt::send

@@ -35,6 +35,11 @@ struct holding {
           names({{"T", route_json({{"a", broker.address(), 1, 6}})}})
     {
     }
+    [[nodiscard]] std::size_t holds()
+    {
+        const std::lock_guard l(lock);
+        return held.size();
+    }
     void let_go(bool all_later = true)
     {
         const std::lock_guard l(lock);
@@ -91,6 +96,7 @@ TEST(Limits, HoldBytesAsWellAndLeakNeither)
     ASSERT_TRUE(sent.wait(15));
     EXPECT_EQ(p.counters().in_flight_messages, 5u);
     EXPECT_EQ(p.counters().in_flight_bytes, 5u * 712);
+    ASSERT_TRUE(h.broker.wait_until([&] { return h.holds() == 5; }, patience));
     h.let_go(false);
     ASSERT_TRUE(sent.wait(20));
     EXPECT_TRUE(eventually([&] { return p.counters().in_flight_messages == 0; }));
@@ -132,7 +138,7 @@ TEST_P(Waiting, SendsGoInOrderOnceThereIsRoom)
         p.async_send(message("T", std::to_string(i)), sent.handler(i));
     EXPECT_LT(clock::now() - begin, grace) << "async never blocks its caller";
     for (std::size_t n = 4; n <= 20; n += 4) {
-        ASSERT_TRUE(h.broker.wait_until([&] { return h.broker.sends().size() == n; }, patience)) << n;
+        ASSERT_TRUE(h.broker.wait_until([&] { return h.broker.sends().size() == n && h.holds() == 4; }, patience)) << n;
         EXPECT_EQ(p.counters().in_flight_messages, 4u);
         h.let_go(false);
     }

@@ -82,6 +82,37 @@ TEST(Lanes, TellTheOneAfterADoubtfulEnd)
     EXPECT_FALSE(l.after_doubt("T", "unheard of"));
 }
 
+// A lane was forgotten with its doubt when nothing waited in it at that moment.
+TEST(Lanes, TellTheNextOneOfADoubtThoughItComesLater)
+{
+    lanes<int> l;
+    (void)l.enter("T", "k", 1);
+    EXPECT_EQ(l.leave("T", "k", true), std::nullopt);
+    EXPECT_EQ(l.size(), 0u) << "nothing is under way";
+    EXPECT_EQ(l.leave("T", "k", false), std::nullopt);
+    EXPECT_TRUE(l.enter("T", "k", 2));
+    EXPECT_TRUE(l.after_doubt("T", "k"));
+    EXPECT_EQ(l.leave("T", "k", false), std::nullopt);
+    EXPECT_EQ(l.known(), 0u);
+    EXPECT_TRUE(l.enter("T", "k", 3));
+    EXPECT_FALSE(l.after_doubt("T", "k"));
+}
+
+TEST(Lanes, RememberABoundedNumberOfDoubts)
+{
+    lanes<int> l;
+    const int n = 3 * static_cast<int>(lanes<int>::max_doubts);
+    for (int i = 0; i < n; ++i) {
+        const std::string key = "k" + std::to_string(i);
+        EXPECT_TRUE(l.enter("T", key, i));
+        EXPECT_EQ(l.leave("T", key, true), std::nullopt);
+    }
+    EXPECT_LE(l.known(), lanes<int>::max_doubts);
+    EXPECT_EQ(l.size(), 0u);
+    EXPECT_TRUE(l.after_doubt("T", "k" + std::to_string(n - 1)));
+    EXPECT_FALSE(l.after_doubt("T", "k0"));
+}
+
 // Against a plain model, over many random steps.
 TEST(Lanes, DoWhatAListForEachKeyWouldDo)
 {
