@@ -1,0 +1,117 @@
+// `shunt simulate` as a program: its exit status, and what is written where.
+
+#include <boost/json.hpp>
+#include <gtest/gtest.h>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace {
+
+const std::string scenarios = SHUNT_TEST_SOURCE_DIR "/tests/data/scenarios/";
+
+struct run_of_program {
+    int status = -1;
+    std::string out, err;
+};
+
+class Simulate : public testing::Test {
+protected:
+    Simulate()
+    {
+        std::string name = (std::filesystem::temp_directory_path() / "shunt-simulate-XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr)
+            ADD_FAILURE() << "no temporary folder";
+        folder_ = name + "/";
+    }
+    ~Simulate() override
+    {
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+
+    static std::string text_of(const std::string& file)
+    {
+        std::ifstream in(file, std::ios::binary);
+        std::ostringstream out;
+        out << in.rdbuf();
+        return out.str();
+    }
+
+    run_of_program simulate(const std::string& arguments) const
+    {
+        const std::string command = std::string(SHUNT_PROGRAM) + " simulate " + arguments + " >" + folder_ + "out 2>" + folder_ + "err";
+        const int status = std::system(command.c_str());
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(folder_ + "out"), text_of(folder_ + "err")};
+    }
+
+    std::string folder_;
+};
+
+TEST_F(Simulate, WritesDecisionsIntoTheFileAndTheSumToStdout)
+{
+    const auto r = simulate(scenarios + "isolation.toml --decisions " + folder_ + "d.jsonl --json");
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_EQ(r.err, "");
+    EXPECT_EQ(text_of(folder_ + "d.jsonl"), text_of(scenarios + "isolation.expected.jsonl"));
+    const auto sum = boost::json::parse(r.out).as_object();
+    EXPECT_EQ(sum.at("sends").as_int64(), 63);
+    EXPECT_EQ(sum.at("brokers").as_array().size(), 3u);
+}
+
+TEST_F(Simulate, EndsWellWhateverBecameOfTheSends)
+{
+    const auto r = simulate(scenarios + "no-queue.toml --json");
+    EXPECT_EQ(r.status, 0);
+    EXPECT_GT(boost::json::parse(r.out).at("failed").at("not_sent").as_int64(), 0);
+}
+
+TEST_F(Simulate, TellsPeopleSharesAndLatencies)
+{
+    const auto r = simulate(scenarios + "retry-avoids-tried.toml");
+    EXPECT_EQ(r.status, 0);
+    EXPECT_NE(r.out.find("12 sends in 14 ms: 12 stored"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("latency of a send: p50 1 ms"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("b3            12"), std::string::npos) << r.out;
+}
+
+TEST_F(Simulate, RefusesABadFileAndLeavesTheDecisionsFileAlone)
+{
+    std::ofstream(folder_ + "d.jsonl") << "as it was\n";
+    const auto r = simulate(scenarios + "bad-file.toml --decisions " + folder_ + "d.jsonl --json");
+    EXPECT_EQ(r.status, 2);
+    EXPECT_EQ(r.out, "");
+    EXPECT_EQ(text_of(folder_ + "d.jsonl"), "as it was\n");
+    for (const char* place : {":3:11:", ":4:12:", ":5:1:", ":10:10:", ":12:1:", ":19:10:"})
+        EXPECT_NE(r.err.find("bad-file.toml" + std::string(place)), std::string::npos) << place << r.err;
+}
+
+TEST_F(Simulate, RefusesWrongUsage)
+{
+    EXPECT_EQ(simulate("").status, 2);
+    EXPECT_EQ(simulate(scenarios + "rotation.toml --no-such-thing").status, 2);
+    const auto missing = simulate(folder_ + "none.toml");
+    EXPECT_EQ(missing.status, 2);
+    EXPECT_NE(missing.err.find("cannot be read"), std::string::npos) << missing.err;
+    EXPECT_EQ(simulate(folder_).status, 2);
+    const auto nowhere = simulate(scenarios + "rotation.toml --decisions " + folder_ + "no/such/folder/d");
+    EXPECT_EQ(nowhere.status, 2);
+    EXPECT_NE(nowhere.err.find("cannot be written"), std::string::npos) << nowhere.err;
+    EXPECT_EQ(nowhere.out, "");
+}
+
+TEST_F(Simulate, SaysThatTheDecisionsCouldNotBeWritten)
+{
+    const auto full = simulate(scenarios + "rotation.toml --decisions /dev/full");
+    EXPECT_EQ(full.status, 1);
+    EXPECT_NE(full.err.find("failed"), std::string::npos) << full.err;
+}
+
+}  // namespace
