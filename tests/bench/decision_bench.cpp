@@ -98,6 +98,7 @@ void decide(benchmark::State& state, const char* selector)
     q.has_key = true;
     q.key = "order-1234";
     std::uint64_t random = 0;
+    benchmark::DoNotOptimize(strategy::decide(*s.current.load(), *s.set, q));  // what is made once for a route is made
     for (auto _ : state) {
         q.random = random += 0x9e3779b97f4a7c15ULL;
         const shunt::client::epoch_domain::reading mark(s.epochs, slot);
