@@ -27,6 +27,8 @@ function(shunt_add_plugin name)
   if(NOT SHUNT_SANITIZER)
     target_link_options(${name} PRIVATE LINKER:-z,defs)
   endif()
+  # Hosts refuse what others may write to, and some systems let the group write by default.
+  add_custom_command(TARGET ${name} POST_BUILD COMMAND chmod go-w $<TARGET_FILE:${name}> $<TARGET_FILE_DIR:${name}> VERBATIM)
   set_property(GLOBAL APPEND PROPERTY SHUNT_PLUGIN_NAMES ${name})
 
   if(SHUNT_STATIC_PLUGINS)

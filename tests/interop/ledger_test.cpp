@@ -2,6 +2,8 @@
 
 #include <interop/support/real_cluster.hpp>
 
+#include <support/paths.hpp>
+
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -41,7 +43,7 @@ protected:
     /// Runs the program; its standard output goes to a file of the given name.
     int run(const std::string& arguments, const std::string& out) const
     {
-        const std::string command = std::string(SHUNT_TEST_BINARY_DIR "/bin/shunt ") + arguments + " > " + (folder_ / out).string() + " 2> " +
+        const std::string command = shunt::test::in_build("/bin/shunt ") + arguments + " > " + (folder_ / out).string() + " 2> " +
                                     (folder_ / (out + ".err")).string() + " < /dev/null";
         const int status = std::system(command.c_str());
         return WIFEXITED(status) ? WEXITSTATUS(status) : -1;

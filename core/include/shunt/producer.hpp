@@ -65,6 +65,7 @@ public:
     std::uint64_t route_queries = 0, route_changes = 0, heartbeats = 0, writes = 0, bytes_written = 0;
     std::uint64_t callbacks_threw = 0;
     std::uint64_t in_flight_messages = 0, in_flight_bytes = 0, lanes = 0, connections = 0;  // gauges
+    std::string last_plugin_error;  ///< which policy's strategy failed last, and what it said; empty: none did
 
     counters() = default;
 };

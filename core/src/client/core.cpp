@@ -332,6 +332,8 @@ shunt::counters core::counters() const
     for (const auto& [name, pol] : policies_) {
         c.plugin_errors += pol->plugin_errors.load(std::memory_order_relaxed) + pol->verdicts().errors();
         c.selector_abstained += pol->abstained.load(std::memory_order_relaxed);
+        if (c.last_plugin_error.empty())
+            c.last_plugin_error = pol->last_failure();
     }
     net::link_counters& l = links_->counts();
     c.late_answers = get(l.late_answers);

@@ -183,6 +183,15 @@ struct registry::state {
             text += fmt::format("; did you mean '{}'?", near);
         for (const std::string& file : passed_over)
             text += fmt::format("; passed over: {}", file);
+        if (there.empty() || !options.path.empty()) {
+            std::vector<std::string> looked = options.path;
+            if (options.path.empty() && !default_folder.empty())
+                looked.push_back(default_folder);
+            text += looked.empty() ? "; no plugin folder was found beside the program or where shunt was installed: name one in [plugins] path"
+                                   : fmt::format("; looked in {}", fmt::join(looked, ", "));
+            if (!options.path.empty())
+                text += " ([plugins] path takes the place of the bundled plugins' folder)";
+        }
         return {refusal::unknown_strategy, std::move(text)};
     }
 
@@ -285,6 +294,13 @@ std::vector<strategy_class_ptr> registry::load_file(const std::string& file, con
     return classes;
 }
 
+}  // namespace shunt::plugin
+
+/// Where the installation's plugins lie, as find_package(shunt) told the program: see shuntConfig.cmake.in.
+extern "C" __attribute__((weak)) const char* const shunt_installed_plugin_folder;
+
+namespace shunt::plugin {
+
 std::string bundled_folder()
 {
     std::vector<fs::path> places;
@@ -303,6 +319,8 @@ std::string bundled_folder()
                                        place / "shunt/plugins"})
             if (fs::is_directory(folder, ignored))
                 return fs::canonical(folder, ignored).string();
+    if (&shunt_installed_plugin_folder != nullptr && fs::is_directory(shunt_installed_plugin_folder, ignored))
+        return fs::canonical(shunt_installed_plugin_folder, ignored).string();
     const fs::path installed = fs::path(SHUNT_INSTALL_FULL_LIBDIR) / "shunt/plugins";
     return fs::is_directory(installed, ignored) ? installed.string() : std::string();
 }

@@ -57,6 +57,22 @@ why why_of(std::uint32_t code) noexcept { return code <= SHUNT_WHY_RANDOM ? stat
 
 enum class said : std::uint8_t { queue, nothing_here, refused, abstained, failed };
 
+/// Counts and tells that a selector or filter failed, or answered what cannot be. Off the way of sends that go well.
+[[gnu::cold]] void plugin_failed(const snapshot& s, const selector_set::one& who, const char* call, shunt_status status, std::uint32_t queue)
+{
+    s.pol->plugin_errors.fetch_add(1, std::memory_order_relaxed);
+    if (who.host == nullptr)
+        return;
+    std::string what = call;
+    if (status == SHUNT_OK) {
+        what += " answered queue index " + std::to_string(queue) + "; it must be below " + std::to_string(s.view.n_queues) + " and among the candidates";
+    } else {
+        const std::string text = host_table::take_error();
+        what += text.empty() ? " answered status " + std::to_string(status) : ": " + text;
+    }
+    who.host->failed(what + "; best-queue's rule stands in");
+}
+
 /// Asks the chooser and believes nothing it says.
 said ask(const snapshot& s, const selector_set::one& chooser, const shunt_view& view, const shunt_msg& msg, decision& out)
 {
@@ -78,7 +94,7 @@ said ask(const snapshot& s, const selector_set::one& chooser, const shunt_view& 
         s.pol->abstained.fetch_add(1, std::memory_order_relaxed);
         return said::abstained;
     }
-    s.pol->plugin_errors.fetch_add(1, std::memory_order_relaxed);
+    plugin_failed(s, chooser, "select", status, pick.queue_index);
     return said::failed;
 }
 
@@ -127,7 +143,7 @@ said ask_filtered(const snapshot& s, selector_set& set, const shunt_msg& msg, de
                         fits[w] &= level_mask[w];
                 } else {
                     if (status < 0)
-                        s.pol->plugin_errors.fetch_add(1, std::memory_order_relaxed);
+                        plugin_failed(s, f, "filter", status, SHUNT_NONE);
                     level_exists = status != SHUNT_NO_QUEUE && status < 0 && level[digit] == 0;  // a broken filter narrows nothing
                     if (!level_exists)
                         break;

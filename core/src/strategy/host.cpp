@@ -16,6 +16,32 @@ constexpr std::int64_t log_window_ns = 1'000'000'000;
 
 std::string host_table::take_error() { return std::exchange(last_error, {}); }
 
+void host_table::failed(std::string_view what)
+{
+    constexpr std::int64_t gap_ns = 10'000'000'000;
+    const std::int64_t now = env_.now_ns();
+    std::string line;
+    {
+        const std::lock_guard lock(counters_lock_);
+        last_failure_ = "policy \"" + policy_ + "\", strategy \"" + strategy_ + "\": " + std::string(what.substr(0, max_error_text));
+        ++unlogged_failures_;
+        if (now < next_failure_line_ns_)
+            return;
+        next_failure_line_ns_ = now + gap_ns;
+        line = last_failure_;
+        if (unlogged_failures_ > 1)
+            line += " (" + std::to_string(unlogged_failures_) + " times since the last such line)";
+        unlogged_failures_ = 0;
+    }
+    env_.log(SHUNT_LOG_WARN, line);
+}
+
+std::string host_table::last_failure() const
+{
+    const std::lock_guard lock(counters_lock_);
+    return last_failure_;
+}
+
 host_table::host_table(environment& env, std::string policy, std::string strategy)
     : env_(env), policy_(std::move(policy)), strategy_(std::move(strategy))
 {

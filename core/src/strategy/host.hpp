@@ -43,13 +43,21 @@ public:
     [[nodiscard]] const shunt_host& table() const noexcept { return table_; }
     /// The text set by the call that just failed on this thread; empties it.
     [[nodiscard]] static std::string take_error();
+    /// A call of the strategy failed, or answered what cannot be: the first is logged, then one line each 10 s with the
+    /// number since. Any thread.
+    void failed(std::string_view what);
+    /// What failed() was told last, with the names; empty: nothing yet. Any thread.
+    [[nodiscard]] std::string last_failure() const;
     [[nodiscard]] const std::string& policy() const noexcept { return policy_; }
 
 private:
     environment& env_;
     std::string policy_, strategy_;
     std::deque<plugin_counter> counters_;
-    std::mutex counters_lock_;
+    mutable std::mutex counters_lock_;  // and what failed
+    std::string last_failure_;
+    std::uint64_t unlogged_failures_ = 0;
+    std::int64_t next_failure_line_ns_ = INT64_MIN;
     std::atomic<std::int64_t> log_window_{0};
     std::atomic<std::uint32_t> log_lines_{0};
     shunt_host table_{};

@@ -72,8 +72,15 @@ bool verdicts::feed(std::span<const shunt_feedback> feedback)
     const shunt_status status = cls_->fault().on_feedback(instance_, feedback.data(), sizeof(shunt_feedback),
                                                           static_cast<std::uint32_t>(feedback.size()));
     if (status < 0)
-        errors_.fetch_add(1, std::memory_order_relaxed);
+        failed("on_feedback", status);
     return status == 1;
+}
+
+void verdicts::failed(const char* call, shunt_status status)
+{
+    errors_.fetch_add(1, std::memory_order_relaxed);
+    const std::string text = host_table::take_error();
+    host_->failed(std::string(call) + (text.empty() ? " answered status " + std::to_string(status) : ": " + text));
 }
 
 void verdicts::evaluate(const route_view& route, std::int64_t now_ns, verdict_masks& out)
@@ -89,7 +96,7 @@ void verdicts::evaluate(const route_view& route, std::int64_t now_ns, verdict_ma
                                      static_cast<std::uint32_t>(route.brokers.size()), now_ns, scratch_available_.data(),
                                      scratch_reachable_.data(), &out.valid_until_ns);
     if (status != SHUNT_OK) {  // no word on anybody: everybody is well, and it is asked again with the next feedback
-        errors_.fetch_add(1, std::memory_order_relaxed);
+        failed("evaluate", status);
         scratch_available_.assign(words, ~std::uint64_t{0});
         out.valid_until_ns = std::numeric_limits<std::int64_t>::max();
     }
@@ -175,6 +182,7 @@ std::unique_ptr<selector_set> policy::make_set(std::uint32_t start, shared_insta
     set->fallback_cursor = start & 0x7fffffff;
     const auto fill = [](selector_set::one& o, const selector_maker& maker, shunt_selector* instance) {
         o.table = &maker.table();
+        o.host = &maker.host();
         o.instance = instance;
         o.wants = o.table->wants != nullptr ? o.table->wants(instance) : o.table->flags;
     };
@@ -204,6 +212,14 @@ std::unique_ptr<selector_set> policy::make_set(std::uint32_t start, shared_insta
         fill(set->filters.emplace_back(), maker, made);
     }
     return set;
+}
+
+std::string policy::last_failure() const
+{
+    std::string text = chooser_->host().last_failure();
+    for (auto maker = filters_.begin(); text.empty() && maker != filters_.end(); ++maker)
+        text = maker->host().last_failure();
+    return text.empty() ? verdicts_->last_failure() : text;
 }
 
 void policy::destroy_shared(shared_instances& shared) const noexcept

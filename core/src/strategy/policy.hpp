@@ -31,6 +31,7 @@ public:
     [[nodiscard]] shunt_selector* make(std::uint32_t start, std::string& error) const;
     [[nodiscard]] const shunt_selector_class& table() const noexcept { return cls_->selector(); }
     [[nodiscard]] const strategy_class& cls() const noexcept { return *cls_; }
+    [[nodiscard]] host_table& host() const noexcept { return *host_; }
     [[nodiscard]] bool concurrent() const noexcept { return (table().flags & SHUNT_F_CONCURRENT) != 0; }
 
 private:
@@ -50,6 +51,7 @@ public:
     struct one {
         const shunt_selector_class* table = nullptr;
         shunt_selector* instance = nullptr;
+        host_table* host = nullptr;
         std::uint32_t wants = 0;
         bool owned = true;  ///< false: a concurrent instance shared by all threads, owned by the policy's topic
     };
@@ -83,12 +85,15 @@ public:
     /// Takes over what `before`, a strategy of the same name, knows. False: one of them does not offer that, or refused.
     bool take_over(verdicts& before);
     [[nodiscard]] std::uint64_t errors() const noexcept { return errors_.load(std::memory_order_relaxed); }
+    [[nodiscard]] std::string last_failure() const { return host_->last_failure(); }
     [[nodiscard]] const strategy_class& cls() const noexcept { return *cls_; }
 
 private:
     strategy_class_ptr cls_;
     shunt_fault* instance_;
     std::shared_ptr<host_table> host_;
+    void failed(const char* call, shunt_status status);
+
     std::vector<std::uint64_t> scratch_available_, scratch_reachable_;
     std::atomic<std::uint64_t> errors_{0};
 };
@@ -103,6 +108,8 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] const policy_options& options() const noexcept { return options_; }
     [[nodiscard]] strategy::verdicts& verdicts() noexcept { return *verdicts_; }
+    /// What went wrong last in one of its strategies; empty: nothing yet.
+    [[nodiscard]] std::string last_failure() const;
 
     /// Instances for one topic and sender thread. Null: a plugin refused; `error` says why.
     /// `shared`: the topic's concurrent instances, made by the first that needs them. Thread-safe.

@@ -1,6 +1,8 @@
 // Requests recorded from the Java client, sent byte for byte: the answers must be those a real broker or name server
 // gave, but for what differs from run to run (ids, ports, times).
 
+#include <support/paths.hpp>
+
 #include "raw_client.hpp"
 
 #include <cluster/embedded_cluster.hpp>
@@ -20,7 +22,7 @@ using cluster::embedded_cluster;
 /// Bytes of tests/data/frames/NAME.hex.
 std::string recorded(const std::string& name)
 {
-    std::ifstream file(std::string(SHUNT_TEST_SOURCE_DIR) + "/tests/data/frames/" + name + ".hex");
+    std::ifstream file(shunt::test::in_source("/tests/data/frames/") + name + ".hex");
     EXPECT_TRUE(file) << name;
     std::string bytes;
     int high = -1;

@@ -1,5 +1,7 @@
 #include <interop/support/real_cluster.hpp>
 
+#include <support/paths.hpp>
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstdio>
@@ -14,7 +16,7 @@ namespace {
 
 using std::filesystem::path;
 
-const path source_dir = path(SHUNT_TEST_SOURCE_DIR) / "tests/interop";
+const path source_dir = path(shunt::test::in_source("")) / "tests/interop";
 
 void must_run(const std::vector<std::string>& argv, const path& log, const std::string& what, std::chrono::milliseconds limit)
 {
@@ -67,7 +69,7 @@ path compiled(const std::string& name, const path& scratch)
 
 path make_scratch(const std::string& prefix)
 {
-    std::string pattern = (path(SHUNT_TEST_BINARY_DIR) / (prefix + "-XXXXXX")).string();
+    std::string pattern = (path(shunt::test::in_build("")) / (prefix + "-XXXXXX")).string();
     if (::mkdtemp(pattern.data()) == nullptr)
         throw std::runtime_error("cannot make a folder like \"" + pattern + "\"");
     return pattern;

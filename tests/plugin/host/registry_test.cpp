@@ -1,5 +1,7 @@
 // How strategies are found: files by name, folders in order, what each name means, and what the texts say if nothing fits.
 
+#include <support/paths.hpp>
+
 #include <plugin/registry.hpp>
 
 #include "scratch.hpp"
@@ -286,7 +288,7 @@ TEST(Registry, SaysSoWhenAFileWasReplacedByAnotherPlugin)
 
 TEST(BundledFolder, LiesBesideTheProgramsFolder)
 {
-    const std::filesystem::path expected = SHUNT_TEST_BINARY_DIR "/lib/shunt/plugins";
+    const std::filesystem::path expected = shunt::test::in_build("/lib/shunt/plugins");
     std::filesystem::create_directories(expected);
     EXPECT_EQ(bundled_folder(), std::filesystem::canonical(expected));
 }

@@ -3,6 +3,8 @@
 
 #pragma once
 
+#include <support/paths.hpp>
+
 #include <gtest/gtest.h>
 
 #include <elf.h>
@@ -26,7 +28,7 @@ inline std::string read_bytes(const std::string& file)
     return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
 }
 
-inline std::string gallery_file(const std::string& name) { return SHUNT_TEST_BINARY_DIR "/tests/gallery/" + name + ".so"; }
+inline std::string gallery_file(const std::string& name) { return shunt::test::in_build("/tests/gallery/") + name + ".so"; }
 inline std::string gallery(const std::string& name) { return read_bytes(gallery_file(name)); }
 
 /// A folder that only this user can enter; gone with its content at the end of the test.

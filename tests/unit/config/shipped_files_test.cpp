@@ -6,6 +6,8 @@
 
 #include <boost/json.hpp>
 
+#include <support/paths.hpp>
+
 #include <map>
 #include <set>
 #include <sstream>
@@ -13,7 +15,7 @@
 namespace shunt::config {
 namespace {
 
-const std::filesystem::path folder = SHUNT_TEST_SOURCE_DIR "/config";
+const std::filesystem::path folder = shunt::test::in_source("/config");
 
 std::string text_of(const std::filesystem::path& file)
 {
@@ -48,7 +50,7 @@ TEST_P(ShippedFile, NamesBundledStrategiesAndSettingsTheyTake)
 {
     std::vector<problem> problems;
     const loaded l = load_file((folder / GetParam()).string(), problems);
-    plugin::registry registry(l.options.plugins, SHUNT_TEST_BINARY_DIR "/lib/shunt/plugins");
+    plugin::registry registry(l.options.plugins, shunt::test::in_build("/lib/shunt/plugins"));
     std::set<std::string> there;
     for (const plugin::known_strategy& s : registry.known())
         there.insert(s.name);

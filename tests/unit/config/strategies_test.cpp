@@ -4,6 +4,8 @@
 
 #include <plugin/registry.hpp>
 
+#include <support/paths.hpp>
+
 #include <algorithm>
 
 namespace shunt::config {
@@ -12,7 +14,7 @@ namespace {
 // A policy table in lines 3 and on of a file, judged by the strategies of the build tree.
 class StrategiesOfAFile : public testing::Test {
 protected:
-    StrategiesOfAFile() : registry_({}, SHUNT_TEST_BINARY_DIR "/lib/shunt/plugins") {}
+    StrategiesOfAFile() : registry_({}, shunt::test::in_build("/lib/shunt/plugins")) {}
 
     void SetUp() override
     {
@@ -143,7 +145,7 @@ TEST_F(StrategiesOfAFile, ThatCannotBeLoadedAreToldInTheRegistrysWords)
     const loaded l = load_text(after_producer("[plugins.load.fake]\nfile = \"" + file + "\"\n[policies.default]\nselector = { use = \"fake\" }\n"),
                                "f.toml", problems);
     EXPECT_EQ(problems, std::vector<problem>());
-    plugin::registry registry(l.options.plugins, SHUNT_TEST_BINARY_DIR "/lib/shunt/plugins");
+    plugin::registry registry(l.options.plugins, shunt::test::in_build("/lib/shunt/plugins"));
     check_strategies(l.options, registry, problems);
     ASSERT_EQ(problems.size(), 1u);
     EXPECT_EQ(problems[0].line, 6u);

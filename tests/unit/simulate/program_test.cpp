@@ -1,6 +1,8 @@
 // `shunt simulate` as a program: its exit status, and what is written where.
 
 #include <boost/json.hpp>
+#include <support/paths.hpp>
+
 #include <gtest/gtest.h>
 
 #include <sys/wait.h>
@@ -15,7 +17,7 @@
 
 namespace {
 
-const std::string scenarios = SHUNT_TEST_SOURCE_DIR "/tests/data/scenarios/";
+const std::string scenarios = shunt::test::in_source("/tests/data/scenarios/");
 
 struct run_of_program {
     int status = -1;

@@ -1,11 +1,13 @@
 // config/scenarios: each is right, explains itself, has a row in the README, and shows what its first lines say.
 
+#include <support/paths.hpp>
+
 #include "situation.hpp"
 
 namespace shunt::simulate {
 namespace {
 
-const std::filesystem::path folder = SHUNT_TEST_SOURCE_DIR "/config/scenarios";
+const std::filesystem::path folder = shunt::test::in_source("/config/scenarios");
 
 class Shipped : public testing::TestWithParam<std::string> {};
 

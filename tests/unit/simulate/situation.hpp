@@ -8,6 +8,8 @@
 #include <simulate/text.hpp>
 
 #include <boost/json.hpp>
+#include <support/paths.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +28,7 @@ inline void PrintTo(const problem& p, std::ostream* out) { *out << to_string(p);
 
 namespace shunt::simulate {
 
-inline const std::filesystem::path data_folder = SHUNT_TEST_SOURCE_DIR "/tests/data/scenarios";
+inline const std::filesystem::path data_folder = shunt::test::in_source("/tests/data/scenarios");
 
 inline std::string text_of(const std::filesystem::path& file)
 {
@@ -39,7 +41,7 @@ inline std::string text_of(const std::filesystem::path& file)
 
 inline plugin::registry& bundled()
 {
-    static plugin::registry registry({}, SHUNT_TEST_BINARY_DIR "/lib/shunt/plugins");
+    static plugin::registry registry({}, shunt::test::in_build("/lib/shunt/plugins"));
     return registry;
 }
 

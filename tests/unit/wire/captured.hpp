@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <support/paths.hpp>
+
 #include <wire/command.hpp>
 
 #include <boost/json.hpp>
@@ -119,7 +121,7 @@ inline captured load_captured(const std::filesystem::path& hex)
     return out;
 }
 
-inline std::filesystem::path frames_folder() { return std::filesystem::path{SHUNT_TEST_SOURCE_DIR} / "tests/data/frames"; }
+inline std::filesystem::path frames_folder() { return std::filesystem::path{shunt::test::in_source("")} / "tests/data/frames"; }
 
 /// One frame by its name: "send-plain.req".
 inline captured captured_frame(const std::string& name) { return load_captured(frames_folder() / (name + ".hex")); }
