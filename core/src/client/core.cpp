@@ -174,6 +174,11 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
     };
     for (const std::string& warning : c.registry_->warnings())
         c.note(observe::level::warn, warning);
+    for (const auto& [name, pol] : c.policies_) {
+        if (pol->options().ordered && !pol->goes_by_key())
+            c.note(observe::level::warn, "policy '" + name + "' is ordered, but its selector '" + pol->options().selector.use +
+                                             "' does not say that it goes by the key: messages of one key may go to several queues");
+    }
     boost::asio::post(c.executor_, [made] { made->arm_heartbeat(); });
     if (c.own_context_ != nullptr)
         c.own_thread_ = std::thread([context = c.own_context_, weak = std::weak_ptr<core>(made)] {

@@ -337,7 +337,12 @@ void core::attempt_over(operation& op, const net::reply& r)
         rec.error = {};
     } else {
         const bool by_close = cancelling_ && ended.how != send::ending::answered;
-        rec.error = make_send_error(by_close ? errc::cancelled : errc_of(ended, r.connecting), m.outcome);
+        const errc why = by_close ? errc::cancelled : errc_of(ended, r.connecting);
+        rec.error = make_send_error(why, m.outcome);
+        if (m.outcome == outcome::unknown)
+            op.doubt = rec.error;
+        else if (m.outcome == outcome::rejected)
+            op.rejection = rec.error;
     }
 
     if (m.feedback) {
@@ -406,7 +411,7 @@ void core::complete(operation& op)
     if (r.outcome == outcome::stored)
         r.error = {};
     else if (r.error.failed() && outcome_of(r.error) != r.outcome)
-        r.error = make_send_error(static_cast<errc>(r.error.value() & 0xfff), r.outcome);
+        r.error = r.outcome == outcome::unknown ? op.doubt : op.rejection;  // of the attempt that the outcome comes from
     r.latency = std::chrono::nanoseconds(std::max<std::int64_t>(0, links_->now_ns() - op.machine.start_ns()));
     auto& outcome_count = r.outcome == outcome::stored   ? count_.stored
                         : r.outcome == outcome::unknown  ? count_.unknown

@@ -62,6 +62,8 @@ public:
     thread_slot* caller = nullptr;  // sync only: whom to wake
     send::machine machine;
 
+    error_code doubt, rejection;    // of the last attempt that ended unknown, rejected
+
     // The present attempt, as it was decided. No pointer into a plugin or a snapshot.
     target* where = nullptr;
     strategy::broker_entry* broker = nullptr;

@@ -45,6 +45,7 @@ void core::recycle(operation& op) noexcept
     op.options = send_options{};
     op.properties.clear();
     op.result = receipt{};
+    op.doubt = op.rejection = {};
     op.done.reset();
     op.caller = nullptr;
     op.where = nullptr;
