@@ -3,9 +3,13 @@
 #include "arguments.hpp"
 #include "command.hpp"
 #include "console.hpp"
+#include "json.hpp"
 
 #include <config/problem.hpp>
+#include <config/toml_text.hpp>
 #include <plugin/registry.hpp>
+#include <simulate/change.hpp>
+#include <simulate/keys.hpp>
 #include <simulate/run.hpp>
 #include <simulate/scenario.hpp>
 #include <simulate/text.hpp>
@@ -14,12 +18,16 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace shunt::cli {
@@ -29,6 +37,8 @@ namespace {
 struct simulate_arguments {
     std::string file;
     std::string decisions;
+    std::vector<std::string> set;
+    std::string against, sweep;
     bool json = false;
 };
 
@@ -82,50 +92,145 @@ private:
 
 class watcher final : public simulate::observer {
 public:
-    explicit watcher(line_file& lines) : lines_(lines) {}
+    /// `lines` null: none are written. `keys`: what becomes of them is to be known, too.
+    watcher(line_file* lines, bool keys) : lines_(lines), watches_keys_(keys) {}
 
     void decided(const simulate::line& l) override
     {
-        if (!lines_)
+        if (lines_ == nullptr || !*lines_)
             return;
-        simulate::append_json(lines_.text(), l);
-        lines_.write_if_many();
+        simulate::append_json(lines_->text(), l);
+        lines_->write_if_many();
+    }
+    void ended(const simulate::send_end& e) override
+    {
+        if (watches_keys_)
+            keys_.ended(e);
     }
     void log(std::int64_t t_ms, std::int32_t level, std::string_view text) override
     {
         if (level >= SHUNT_LOG_WARN)
             complain("simulate", fmt::format("at {} ms: {}", t_ms, text));
     }
+    [[nodiscard]] simulate::key_watch::counts keys() const noexcept { return keys_.result(); }
 
 private:
-    line_file& lines_;
+    line_file* lines_;
+    bool watches_keys_;
+    simulate::key_watch keys_;
 };
 
 std::string words_of(int error) { return std::generic_category().message(error); }
 
-/// Reads the scenario and finds its strategies; complains of all that is wrong.
-std::optional<simulate::scenario> load(const std::string& file, std::unique_ptr<plugin::registry>& strategies)
+/// Nothing, with a complaint: it cannot be read.
+std::optional<std::string> read_text(const std::string& file)
 {
     std::ifstream in(file, std::ios::binary);
     std::ostringstream text;
-    if (!in.is_open() || !(text << in.rdbuf()).good()) {
-        complain("simulate", fmt::format("{} cannot be read; it must be a scenario, see config/scenarios", config::in_marks(file)));
-        return std::nullopt;
-    }
-    std::vector<config::problem> problems;
-    simulate::scenario s = simulate::read_scenario(text.str(), file, problems);
-    strategies = std::make_unique<plugin::registry>(s.plugins, plugin::bundled_folder());
-    // Text that is no TOML has one problem, of no key: it names no strategies.
-    if (problems.size() != 1 || !problems.front().key.empty()) {
-        simulate::check_strategies(s, *strategies, problems);
-        config::sort_by_place(problems);
-    }
+    if (in.is_open() && (text << in.rdbuf()).good())
+        return text.str();
+    complain("simulate", fmt::format("{} cannot be read; it must be a scenario, see config/scenarios", config::in_marks(file)));
+    return std::nullopt;
+}
+
+bool tell(const std::vector<config::problem>& problems)
+{
     for (const config::problem& p : problems)
         complain("simulate", config::to_string(p));
-    if (!problems.empty())
-        return std::nullopt;
-    return s;
+    return problems.empty();
 }
+
+/// One scenario to run.
+struct variant {
+    std::string name;
+    simulate::scenario scenario;
+};
+
+/// The file's, and those that options make of it; the strategies of all.
+struct variants {
+    std::vector<variant> all;
+    std::unique_ptr<plugin::registry> strategies;
+};
+
+class variant_maker {
+public:
+    explicit variant_maker(const simulate_arguments& a) : a_(a) {}
+
+    /// Nothing, with complaints of all that is wrong: then.
+    std::optional<variants> make()
+    {
+        auto text = read_text(a_.file);
+        if (!text)
+            return std::nullopt;
+        std::vector<config::problem> problems;
+        std::optional<setting> root = config::parse_toml(*text, a_.file, problems);
+        if (!tell(problems))
+            return std::nullopt;
+        for (const std::string& change : a_.set)
+            root = changed(*root, change, problems);
+        if (!tell(problems) || !root || !add(*root, a_.file))
+            return std::nullopt;
+        if (!a_.against.empty() && !add_against(*root))
+            return std::nullopt;
+        if (!a_.sweep.empty()) {
+            out_.all.clear();
+            for (const std::string& value : simulate::split_values(after_equals(a_.sweep))) {
+                const auto one = changed(*root, key_of(a_.sweep) + "=" + value, problems);
+                if (!tell(problems) || !one || !add(*one, value))
+                    return std::nullopt;
+            }
+        }
+        return std::move(out_);
+    }
+
+private:
+    static std::string key_of(const std::string& change) { return change.substr(0, change.find('=')); }
+    static std::string after_equals(const std::string& change) { return change.substr(change.find('=') + 1); }
+
+    static std::optional<setting> changed(const std::optional<setting>& root, const std::string& change, std::vector<config::problem>& problems)
+    {
+        return root ? simulate::with_value(*root, key_of(change), after_equals(change), problems) : std::nullopt;
+    }
+
+    bool add(const setting& root, const std::string& name)
+    {
+        std::vector<config::problem> problems;
+        std::error_code ignored;
+        const std::string folder = std::filesystem::absolute(a_.file, ignored).parent_path().string();
+        variant v{name, simulate::read_scenario(root, a_.file, folder, problems)};
+        if (out_.strategies == nullptr)
+            out_.strategies = std::make_unique<plugin::registry>(v.scenario.plugins, plugin::bundled_folder());
+        simulate::check_strategies(v.scenario, *out_.strategies, problems);
+        config::sort_by_place(problems);
+        out_.all.push_back(std::move(v));
+        return tell(problems);
+    }
+
+    /// FILE, FILE:POLICY, or a policy's table.
+    bool add_against(const setting& root)
+    {
+        std::string source = "--against", text = a_.against, policy = "default";
+        if (text.find('{') == text.npos) {
+            std::error_code ignored;
+            source = text;
+            const auto colon = source.rfind(':');
+            if (colon != source.npos && !std::filesystem::exists(source, ignored)) {
+                policy = source.substr(colon + 1);
+                source.resize(colon);
+            }
+            auto read = read_text(source);
+            if (!read)
+                return false;
+            text = *std::move(read);
+        }
+        std::vector<config::problem> problems;
+        const auto other = simulate::with_policy(root, text, source, policy, problems);
+        return tell(problems) && other && add(*other, a_.against);
+    }
+
+    const simulate_arguments& a_;
+    variants out_;
+};
 
 std::string part_of(std::uint64_t part, std::uint64_t whole)
 {
@@ -151,33 +256,151 @@ std::string as_text(const simulate::summary& s)
     return out + t.text();
 }
 
+// ---- several runs ----
+
+struct outcome_of {
+    std::string name;
+    simulate::summary sum;
+    simulate::key_watch::counts keys;
+};
+
+std::string latency_of(const simulate::summary& s, std::int64_t simulate::percentiles::* which)
+{
+    return s.latency_ms ? fmt::format("{} ms", (*s.latency_ms).*which) : "-";
+}
+
+std::uint64_t attempts_at(const simulate::summary& s, const std::string& broker)
+{
+    for (const auto& b : s.brokers)
+        if (b.broker == broker)
+            return b.attempts;
+    return 0;
+}
+
+using row_of = std::pair<std::string, std::function<std::string(const outcome_of&)>>;
+
+std::vector<row_of> rows_of(const std::vector<outcome_of>& runs)
+{
+    using p = simulate::percentiles;
+    std::vector<row_of> rows{
+        {"stored", [](const outcome_of& o) { return grouped(o.sum.stored); }},
+        {"not sent", [](const outcome_of& o) { return grouped(o.sum.not_sent); }},
+        {"unknown", [](const outcome_of& o) { return grouped(o.sum.unknown); }},
+        {"rejected", [](const outcome_of& o) { return grouped(o.sum.rejected); }},
+        {"attempts", [](const outcome_of& o) { return grouped(o.sum.attempts); }},
+        {"p50", [](const outcome_of& o) { return latency_of(o.sum, &p::p50); }},
+        {"p99", [](const outcome_of& o) { return latency_of(o.sum, &p::p99); }},
+        {"p99.9", [](const outcome_of& o) { return latency_of(o.sum, &p::p999); }},
+        {"max", [](const outcome_of& o) { return latency_of(o.sum, &p::max); }},
+    };
+    std::set<std::string> brokers;
+    bool keys = false;
+    for (const outcome_of& o : runs) {
+        for (const auto& b : o.sum.brokers)
+            brokers.insert(b.broker);
+        keys = keys || o.keys.keys != 0;
+    }
+    if (keys) {
+        rows.emplace_back("keys moved", [](const outcome_of& o) { return fmt::format("{} of {}", grouped(o.keys.moved), grouped(o.keys.keys)); });
+        rows.emplace_back("out of order", [](const outcome_of& o) { return grouped(o.keys.out_of_order); });
+    }
+    for (const std::string& b : brokers)
+        rows.emplace_back("share of " + b, [b](const outcome_of& o) { return part_of(attempts_at(o.sum, b), o.sum.attempts); });
+    return rows;
+}
+
+std::string named_policy(const simulate::scenario& s)
+{
+    std::string text;
+    for (const strategy_options& f : s.policy.filters)
+        text += f.use + " > ";
+    return text + s.policy.selector.use + " + " + s.policy.fault.use;
+}
+
+/// A column for each of two policies.
+std::string side_by_side(const variants& v, const std::vector<outcome_of>& runs)
+{
+    table t({table::side::left, table::side::right, table::side::right});
+    t.row({"", named_policy(v.all[0].scenario), named_policy(v.all[1].scenario)});
+    for (const auto& [name, value] : rows_of(runs))
+        t.row({name, value(runs[0]), value(runs[1])});
+    return t.text();
+}
+
+/// A row for each value.
+std::string one_below_another(const std::string& key, const std::vector<outcome_of>& runs)
+{
+    const auto columns = rows_of(runs);
+    std::vector<table::side> sides(columns.size() + 1, table::side::right);
+    sides.front() = table::side::left;
+    table t(std::move(sides));
+    std::vector<std::string> cells{key};
+    for (const auto& [name, value] : columns)
+        cells.push_back(name);
+    t.row(cells);
+    for (const outcome_of& o : runs) {
+        cells = {o.name};
+        for (const auto& [name, value] : columns)
+            cells.push_back(value(o));
+        t.row(cells);
+    }
+    return t.text();
+}
+
+std::string as_json(const std::vector<outcome_of>& runs)
+{
+    std::string out = R"({"runs":[)";
+    for (const outcome_of& o : runs) {
+        json head;
+        head.object().member("name", o.name).member("keys", o.keys.keys).member("keys_moved", o.keys.moved).member("out_of_order", o.keys.out_of_order);
+        out += (&o == runs.data() ? "" : ",") + head.take() + fmt::format(R"(,"p999_ms":{},"summary":)", o.sum.latency_ms ? fmt::to_string(o.sum.latency_ms->p999) : "null") +
+               simulate::to_json(o.sum) + "}";
+    }
+    return out + "]}";
+}
+
 int run(const simulate_arguments& a)
 {
-    std::unique_ptr<plugin::registry> strategies;
-    const auto scenario = load(a.file, strategies);
-    if (!scenario)
+    auto made = variant_maker(a).make();
+    if (!made)
         return misused;
+    const bool several = !a.against.empty() || !a.sweep.empty();
     line_file lines;
     if (!lines.open(a.decisions)) {
         complain("simulate", fmt::format("{} cannot be written: {}", config::in_marks(a.decisions), words_of(errno)));
         return misused;
     }
-    watcher w(lines);
-    const simulate::run_result result = simulate::run(*scenario, *strategies, w);
+    std::vector<outcome_of> runs;
+    for (const variant& v : made->all) {
+        watcher w(&lines, several);
+        simulate::run_result result = simulate::run(v.scenario, *made->strategies, w);
+        if (!result.error.empty()) {
+            complain("simulate", result.error);
+            return failed;
+        }
+        runs.push_back({v.name, std::move(result.sum), w.keys()});
+    }
     if (!lines.close()) {
         complain("simulate", fmt::format("writing {} failed: {}", config::in_marks(a.decisions), words_of(lines.error())));
         return failed;
     }
-    if (!result.error.empty()) {
-        complain("simulate", result.error);
-        return failed;
-    }
     output out;
     if (a.json)
-        out.line(simulate::to_json(result.sum));
+        out.line(several ? as_json(runs) : simulate::to_json(runs.front().sum));
+    else if (!a.against.empty())
+        out.write(side_by_side(*made, runs));
+    else if (!a.sweep.empty())
+        out.write(one_below_another(a.sweep.substr(0, a.sweep.find('=')), runs));
     else
-        out.write(as_text(result.sum));
+        out.write(as_text(runs.front().sum));
     return out.finish("simulate") ? done : failed;
+}
+
+/// "KEY=VALUE".
+void refuse_without_equals(const std::string& option, const std::string& text)
+{
+    if (const auto at = text.find('='); at == 0 || at == text.npos)
+        refuse_argument(option, text, "KEY=VALUE");
 }
 
 }  // namespace
@@ -189,6 +412,30 @@ void add_simulate(CLI::App& program, chosen_command& chosen)
     add_text(app, "FILE", a->file, "the scenario, see config/scenarios")->required()->type_name(" ");
     add_text(app, "--decisions", a->decisions, "write one JSON object a line for each attempt into this file")->type_name("OUT");
     app.add_flag("--json", a->json, "the outcome as one object");
+    app.add_option_function<std::vector<std::string>>(
+           "--set",
+           [a](const std::vector<std::string>& all) {
+               for (const std::string& one : all)
+                   refuse_without_equals("--set", one);
+               a->set = all;
+           },
+           "change a value of the scenario, as fault.failure_latency=5s or broker[1].latency=20ms; may be given again")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false)
+        ->take_all();
+    CLI::Option* against = add_text(app, "--against", a->against,
+                                    "compare with another policy: of a scenario, of a configuration (FILE:NAME), or { selector = ..., fault = ... }")
+                               ->type_name("FILE|POLICY");
+    app.add_option_function<std::string>(
+           "--sweep",
+           [a](const std::string& one) {
+               refuse_without_equals("--sweep", one);
+               a->sweep = one;
+           },
+           "run once for each value, as fault.error_rate=0.1,0.2,0.5")
+        ->type_name("KEY=A,B,...")
+        ->excludes(against);
+    app.get_option("--decisions")->excludes(against)->excludes(app.get_option("--sweep"));
     app.callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }
 

@@ -782,7 +782,17 @@ private:
         }
         latencies_.add((now_ns_ - s.machine.start_ns()) / ns_per_ms);
         total_.end_ms = now_ns_ / ns_per_ms;
-        watcher_.ended({s.number, s.machine.start_ns() / ns_per_ms, total_.end_ms, verdict});
+        send_end end;
+        end.send = s.number;
+        end.start_ms = s.machine.start_ns() / ns_per_ms;
+        end.end_ms = total_.end_ms;
+        end.outcome = verdict;
+        if (s.key)
+            end.key = *s.key;
+        if (s.broker != nobody)
+            end.broker = sites_[s.broker].is.name;
+        end.queue = s.queue;
+        watcher_.ended(end);
 
         const std::uint32_t step = s.step;
         const std::uint32_t stamp = s.stamp + 1;

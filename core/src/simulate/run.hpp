@@ -38,11 +38,14 @@ struct line {
     strategy::why why = strategy::why::plugin;
 };
 
-/// The end of a send.
+/// The end of a send. Views are valid during the call only.
 struct send_end {
     std::uint64_t send = 0;
     std::int64_t start_ms = 0, end_ms = 0;
     shunt::outcome outcome = shunt::outcome::not_sent;
+    std::optional<std::string_view> key;
+    std::optional<std::string_view> broker;  ///< of the last attempt, if there was one
+    std::uint32_t queue = 0;
 };
 
 /// Watches a run. In order of time; lines in the order in which attempts started.

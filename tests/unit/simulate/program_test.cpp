@@ -116,4 +116,56 @@ TEST_F(Simulate, SaysThatTheDecisionsCouldNotBeWritten)
     EXPECT_NE(full.err.find("failed"), std::string::npos) << full.err;
 }
 
+// ---- several runs ----
+
+const std::string shipped = shunt::test::in_source("/config/scenarios/");
+
+TEST_F(Simulate, ComparesTwoPoliciesSideBySide)
+{
+    const auto r = simulate(shipped + "scale-out.toml --against '{ selector = { use = \"hash\" }, fault = { use = \"none\" } }'");
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_NE(r.out.find("consistent-hash + none   hash + none"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("keys moved"), std::string::npos) << r.out;
+    const auto j = simulate(shipped + "scale-out.toml --json --against '{ selector = { use = \"hash\" }, fault = { use = \"none\" } }'");
+    const auto runs = boost::json::parse(j.out).at("runs").as_array();
+    ASSERT_EQ(runs.size(), 2u);
+    EXPECT_LT(runs[0].at("keys_moved").as_int64(), runs[1].at("keys_moved").as_int64());
+    EXPECT_EQ(runs[1].at("summary").at("sends").as_int64(), 2000);
+}
+
+TEST_F(Simulate, TakesTheOtherPolicyFromAScenarioOrAConfiguration)
+{
+    const auto scenario = simulate(shipped + "one-slow.toml --against " + shipped + "flapping.toml");
+    EXPECT_NE(scenario.out.find("best-queue + circuit-breaker"), std::string::npos) << scenario.out << scenario.err;
+    std::ofstream(folder_ + "c.toml") << "[producer]\nembedded = true\n[policies.x]\nselector = { use = \"random\" }\nfault = { use = \"none\" }\n";
+    const auto configured = simulate(shipped + "one-slow.toml --against " + folder_ + "c.toml:x");
+    EXPECT_NE(configured.out.find("random + none"), std::string::npos) << configured.out << configured.err;
+    const auto wrong = simulate(shipped + "one-slow.toml --against " + folder_ + "c.toml:y");
+    EXPECT_EQ(wrong.status, 2);
+    EXPECT_NE(wrong.err.find("no policy 'y'"), std::string::npos) << wrong.err;
+}
+
+TEST_F(Simulate, SweepsAValue)
+{
+    const auto r = simulate(shipped + "one-slow.toml --json --sweep selector.use=round-robin,least-inflight");
+    EXPECT_EQ(r.status, 0) << r.err;
+    const auto runs = boost::json::parse(r.out).at("runs").as_array();
+    ASSERT_EQ(runs.size(), 2u);
+    EXPECT_EQ(runs[0].at("name").as_string(), "round-robin");
+    EXPECT_GT(runs[0].at("summary").at("latency_ms").at("p99").as_int64(), runs[1].at("summary").at("latency_ms").at("p99").as_int64());
+    EXPECT_EQ(simulate(shipped + "one-slow.toml --sweep selector.use=round-robin,none").status, 2);
+    EXPECT_EQ(simulate(shipped + "one-slow.toml --sweep seed=1,2 --decisions " + folder_ + "d").status, 2);
+}
+
+TEST_F(Simulate, ChangesValuesAndTellsWhichChangeIsWrong)
+{
+    const auto r = simulate(shipped + "one-slow.toml --json --set at[0].send=10 --set at[0].every=1ms");
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_EQ(boost::json::parse(r.out).at("sends").as_int64(), 10);
+    const auto wrong = simulate(shipped + "one-slow.toml --set broker[9].queues=1");
+    EXPECT_EQ(wrong.status, 2);
+    EXPECT_NE(wrong.err.find("broker[9].queues"), std::string::npos) << wrong.err;
+    EXPECT_EQ(simulate(shipped + "one-slow.toml --set timeout").status, 2);
+}
+
 }  // namespace
