@@ -3,9 +3,9 @@
 
 #include <shunt/producer.hpp>
 
+#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/experimental/as_tuple.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -21,7 +21,7 @@ asio::awaitable<void> send_orders(shunt::producer& producer, int& stored)
         // Named before the co_await: GCC 12 destroys twice what is made inside of one.
         shunt::message order("orders", "order " + std::to_string(i));
         order.set_order_key("customer-7");
-        auto sent = co_await producer.async_send(std::move(order), asio::experimental::as_tuple(asio::use_awaitable));
+        auto sent = co_await producer.async_send(std::move(order), asio::as_tuple(asio::use_awaitable));
         const auto& [ec, receipt] = sent;
         if (ec) {
             std::cerr << "order " << i << ": " << ec.message() << "\n";

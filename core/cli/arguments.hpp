@@ -39,7 +39,7 @@ namespace shunt::cli {
 template <typename Rule, typename T>
 CLI::Option* add_option(CLI::App& app, const std::string& flags, const Rule& rule, T& out, const std::string& help)
 {
-    const std::string name = flags.substr(0, flags.find(','));
+    const std::string name = flags.substr(flags.rfind(',') + 1);  // the long one
     return app.add_option_function<std::string>(
         flags,
         [name, rule, &out](const std::string& text) {

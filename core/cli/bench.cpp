@@ -104,8 +104,7 @@ int bench(const bench_arguments& a)
     }
     const auto took = std::chrono::steady_clock::now() - begun;
     const rusage after = usage();
-    const counters counted_after = p.counters();
-    p.close(send_timeout);
+    const counters counted_after = close_and_count(p, send_timeout);
 
     const auto messages = static_cast<double>(std::max<std::uint64_t>(sum.ended(), 1));
     const double rate = messages / std::chrono::duration<double>(took).count();

@@ -50,10 +50,14 @@ public:
         const std::string_view word = cluster::next_word(rest);
         if (word.empty() || word.front() == '#')
             return true;
-        if (word == "quit" && cluster::next_word(rest).empty())
-            return false;
-        if (word == "ledger") {
-            ledger(std::string(cluster::next_word(rest)), where);
+        if (word == "quit" || word == "ledger") {
+            const std::string file(word == "ledger" ? cluster::next_word(rest) : std::string_view{});
+            if (const std::string_view more = cluster::next_word(rest); !more.empty())
+                complain(self, fmt::format("{}{} after '{}'; nothing may follow it", where, config::in_marks(more), word));
+            else if (word == "quit")
+                return false;
+            else
+                ledger(file, where);
         } else if (const auto problem = cluster_.command(command)) {
             complain(self, fmt::format("{}{}", where, *problem));
         } else {

@@ -43,6 +43,18 @@ std::optional<producer> make_producer(std::string_view command, producer_options
     return std::nullopt;
 }
 
+counters close_and_count(producer& p, std::chrono::milliseconds deadline)
+{
+    counters counts = p.counters();
+    p.close(deadline);
+    const counters at_the_end = p.counters();
+    counts.in_flight_messages = at_the_end.in_flight_messages;
+    counts.in_flight_bytes = at_the_end.in_flight_bytes;
+    counts.lanes = at_the_end.lanes;
+    counts.connections = at_the_end.connections;
+    return counts;
+}
+
 bool can_be_asked(std::string_view command, const producer_options& options)
 {
     if (!options.embedded)

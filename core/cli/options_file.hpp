@@ -7,6 +7,7 @@
 
 #include <shunt/producer.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,10 @@ enum class strategies : std::uint8_t { ignored, checked };
 
 /// Makes the producer; complains of all that is in the way.
 [[nodiscard]] std::optional<producer> make_producer(std::string_view command, producer_options options);
+
+/// Closes the producer. Its counts are of the moment before, since connections it closes itself are no loss; what is in
+/// flight and the like are of the end.
+[[nodiscard]] counters close_and_count(producer& p, std::chrono::milliseconds deadline);
 
 /// False, with a complaint: the file says `embedded = true`, so there is no cluster another process could ask.
 [[nodiscard]] bool can_be_asked(std::string_view command, const producer_options& options);

@@ -181,8 +181,7 @@ int send(const send_arguments& a)
         send_all(p, a.plan, hooks, stop);
     }
     const auto took = std::chrono::steady_clock::now() - begun;
-    const counters counts = p.counters();
-    p.close(send_timeout);
+    const counters counts = close_and_count(p, send_timeout);
 
     bool all_well = sum.well() == sum.ended();
     const auto trouble = [&](std::string_view text) {
