@@ -1,8 +1,10 @@
 """shunt send: messages in every way, what is told of them, and what lies in the brokers afterwards."""
 
 import json
+import subprocess
+import sys
 
-from support import Case, lines_of_json, main, place, shunt
+from support import Case, DEADLINE, SHUNT, lines_of_json, main, place, shunt
 
 SUMMARY = {
     "sent": int, "stored": int, "not_sent": int, "unknown": int, "rejected": int, "attempts": int, "seconds": float,
@@ -194,23 +196,17 @@ class Send(Case):
         self.assertEqual(summary["stored"], len(self.cluster.ledger(self.topic)))
 
     def test_memory_stays_small_whatever_the_count(self):
-        # 64 MiB of address space more than a single message takes would not hold a fifth of these bodies and receipts.
-        config = self.config()
-        receipts = self.file("receipts")
-        self.send("--size", 3000, "--count", 30000, "--mode", "async", "--receipts", receipts, config=config)
-        few = self.peak_kib("send", "-c", config, "-t", "few", "--size", 3000, "--count", 1000, "--mode", "async", "--receipts", receipts)
-        many = self.peak_kib("send", "-c", config, "-t", "many", "--size", 3000, "--count", 60000, "--mode", "async", "--receipts", receipts)
+        # The bodies alone are 180 MB, the receipts 20 MB.
+        few, many = (self.peak_kib("send", "-c", self.config(), "-t", self.topic, "--size", 3000, "--count", count, "--mode", "async",
+                                   "--receipts", self.file("receipts")) for count in (1000, 60000))
 
-        self.assertLess(many - few, 32 * 1024)
+        self.assertLess(many - few, 48 * 1024)
 
     def peak_kib(self, *arguments):
-        """Peak resident memory of a run, as the system counts it."""
+        """Peak resident memory of a run, as the system counts it for children: so each is the child of its own parent."""
         script = ("import resource, subprocess, sys\n"
-                  "r = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)\n"
-                  "print(r.returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
-        import subprocess
-        import sys
-        from support import DEADLINE, SHUNT
+                  "status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode\n"
+                  "print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
         said = subprocess.run([sys.executable, "-c", script, SHUNT, *map(str, arguments)], capture_output=True, text=True, timeout=DEADLINE)
         status, peak = map(int, said.stdout.split())
         self.assertEqual(status, 0, said.stderr)

@@ -1,5 +1,9 @@
 """What every command has in common: help, exit statuses, wrong usage in words, stdout for results and nothing else."""
 
+import os
+import pty
+import subprocess
+
 from support import Case, SHUNT, main, shunt
 
 COMMANDS = (["send"], ["tail"], ["route"], ["cluster"], ["plugin", "list"], ["plugin", "describe"], ["config", "check"], ["config", "show"],
@@ -80,7 +84,6 @@ class Usage(Case):
                 self.assertEqual([m["body"] for m in self.tail()], [body])
 
     def test_results_that_cannot_be_written_are_a_failure(self):
-        import subprocess
         with open("/dev/full", "w") as full:
             ended = subprocess.run([SHUNT, "send", "-c", self.config(), "-t", "t", "--body", "x", "--json"], stdout=full, stderr=subprocess.PIPE,
                                    text=True, timeout=60)
@@ -93,9 +96,6 @@ class Usage(Case):
         self.assertNotIn("\r", ended.stdout)
 
     def test_on_a_terminal_there_is_a_progress_line(self):
-        import os
-        import pty
-        import subprocess
         ours, theirs = pty.openpty()
         sending = subprocess.Popen([SHUNT, "send", "-c", self.config(), "-t", "t", "--body", "x", "--count", "1500", "--rate", "1000", "--json"],
                                    stdout=subprocess.PIPE, stderr=theirs)
