@@ -10,6 +10,8 @@
 #include <plugin/registry.hpp>
 #include <simulate/change.hpp>
 #include <simulate/keys.hpp>
+#include <simulate/recording.hpp>
+#include <simulate/report.hpp>
 #include <simulate/run.hpp>
 #include <simulate/scenario.hpp>
 #include <simulate/text.hpp>
@@ -38,7 +40,7 @@ struct simulate_arguments {
     std::string file;
     std::string decisions;
     std::vector<std::string> set;
-    std::string against, sweep;
+    std::string against, sweep, report;
     bool json = false;
 };
 
@@ -93,10 +95,13 @@ private:
 class watcher final : public simulate::observer {
 public:
     /// `lines` null: none are written. `keys`: what becomes of them is to be known, too.
-    watcher(line_file* lines, bool keys) : lines_(lines), watches_keys_(keys) {}
+    /// `series` null: none is kept.
+    watcher(line_file* lines, bool keys, simulate::recording* series) : lines_(lines), watches_keys_(keys), series_(series) {}
 
     void decided(const simulate::line& l) override
     {
+        if (series_ != nullptr)
+            series_->decided(l);
         if (lines_ == nullptr || !*lines_)
             return;
         simulate::append_json(lines_->text(), l);
@@ -106,6 +111,13 @@ public:
     {
         if (watches_keys_)
             keys_.ended(e);
+        if (series_ != nullptr)
+            series_->ended(e);
+    }
+    void judged(std::int64_t t_ms, std::string_view broker, simulate::verdict v) override
+    {
+        if (series_ != nullptr)
+            series_->judged(t_ms, broker, v);
     }
     void log(std::int64_t t_ms, std::int32_t level, std::string_view text) override
     {
@@ -117,6 +129,7 @@ public:
 private:
     line_file* lines_;
     bool watches_keys_;
+    simulate::recording* series_;
     simulate::key_watch keys_;
 };
 
@@ -370,18 +383,36 @@ int run(const simulate_arguments& a)
         complain("simulate", fmt::format("{} cannot be written: {}", config::in_marks(a.decisions), words_of(errno)));
         return misused;
     }
+    line_file page;
+    if (!page.open(a.report)) {
+        complain("simulate", fmt::format("{} cannot be written: {}", config::in_marks(a.report), words_of(errno)));
+        return misused;
+    }
     std::vector<outcome_of> runs;
+    std::vector<simulate::reported_run> reported;
     for (const variant& v : made->all) {
-        watcher w(&lines, several);
+        if (page)
+            reported.push_back({v.name, named_policy(v.scenario), {}, {}});
+        watcher w(&lines, several, page ? &reported.back().series : nullptr);
         simulate::run_result result = simulate::run(v.scenario, *made->strategies, w);
         if (!result.error.empty()) {
             complain("simulate", result.error);
             return failed;
         }
+        if (page) {
+            reported.back().sum = result.sum;
+            reported.back().series.close(result.sum.end_ms);
+        }
         runs.push_back({v.name, std::move(result.sum), w.keys()});
     }
     if (!lines.close()) {
         complain("simulate", fmt::format("writing {} failed: {}", config::in_marks(a.decisions), words_of(lines.error())));
+        return failed;
+    }
+    if (page)
+        page.text() = simulate::report_page(a.file, reported);
+    if (!page.close()) {
+        complain("simulate", fmt::format("writing {} failed: {}", config::in_marks(a.report), words_of(page.error())));
         return failed;
     }
     output out;
@@ -412,6 +443,7 @@ void add_simulate(CLI::App& program, chosen_command& chosen)
     add_text(app, "FILE", a->file, "the scenario, see config/scenarios")->required()->type_name(" ");
     add_text(app, "--decisions", a->decisions, "write one JSON object a line for each attempt into this file")->type_name("OUT");
     app.add_flag("--json", a->json, "the outcome as one object");
+    add_text(app, "--report", a->report, "write a page with pictures into this file, for a browser")->type_name("OUT");
     app.add_option_function<std::vector<std::string>>(
            "--set",
            [a](const std::vector<std::string>& all) {

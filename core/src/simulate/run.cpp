@@ -112,6 +112,7 @@ struct site {
     std::int32_t code = 0;
     std::int64_t latency_ms = 1;      ///< now; `is.latency_ms` is the usual one
     std::uint32_t probe_stamp = 0, penalties = 0;
+    verdict said = verdict::away;     ///< what was told of it last
     std::uint64_t attempts = 0, stored = 0;
     std::vector<std::pair<std::uint64_t, std::uint64_t>> queues;  ///< attempts and stored, by queue id
 };
@@ -561,16 +562,33 @@ private:
         drop_penalties();
         if (snapshot_ == nullptr) {
             snapshot_ = strategy::make_snapshot(route_, in_force().pol, in_force().shared, in_force().generation, ++verdict_gen_, now_ns_);
+            tell_verdicts();
         } else if (judge_again_ || now_ns_ >= snapshot_->masks.valid_until_ns) {
             std::swap(judged_before_, snapshot_->masks);
             in_force().pol->verdicts().evaluate(*route_, now_ns_, snapshot_->masks);
-            if (judged_before_.available != snapshot_->masks.available || judged_before_.reachable != snapshot_->masks.reachable)
+            if (judged_before_.available != snapshot_->masks.available || judged_before_.reachable != snapshot_->masks.reachable) {
                 snapshot_->view.verdict_gen = ++verdict_gen_;
+                tell_verdicts();
+            }
             snapshot_->view.available = snapshot_->masks.available.data();
             snapshot_->view.reachable = snapshot_->masks.reachable.data();
         }
         judge_again_ = false;
         return *snapshot_;
+    }
+
+    void tell_verdicts()
+    {
+        std::vector<verdict> now(sites_.size(), verdict::away);
+        const auto has = [](const std::vector<std::uint64_t>& mask, std::uint32_t q) { return (mask[q / 64] >> (q % 64) & 1) != 0; };
+        for (const shunt_broker& b : route_->brokers)
+            if (b.n_queues != 0)
+                now[b.id] = has(snapshot_->masks.available, b.first_queue)   ? verdict::available
+                            : has(snapshot_->masks.reachable, b.first_queue) ? verdict::reachable
+                                                                             : verdict::isolated;
+        for (site& s : sites_)
+            if (const verdict v = now[s.entry->id]; std::exchange(s.said, v) != v)
+                watcher_.judged(now_ns_ / ns_per_ms, s.is.name, v);
     }
 
     /// A fault strategy that waits for a time may as well wait for an attempt to begin or to end (a trial, say).

@@ -48,12 +48,17 @@ struct send_end {
     std::uint32_t queue = 0;
 };
 
+/// What the fault strategy in force says of a broker; `away`: it is not in the route, or cannot be written to.
+enum class verdict : std::uint8_t { available, reachable, isolated, away };
+
 /// Watches a run. In order of time; lines in the order in which attempts started.
 class observer {
 public:
     virtual ~observer() = default;
     virtual void decided(const line&) {}
     virtual void ended(const send_end&) {}
+    /// The verdict on a broker differs from the one before (at first: from `away`), as attempts from `t_ms` on see it.
+    virtual void judged(std::int64_t /*t_ms*/, std::string_view /*broker*/, verdict) {}
     /// What a strategy has to say; `level` is SHUNT_LOG_*.
     virtual void log(std::int64_t /*t_ms*/, std::int32_t /*level*/, std::string_view /*text*/) {}
 };

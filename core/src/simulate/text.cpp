@@ -6,9 +6,6 @@
 
 namespace shunt::simulate {
 
-namespace {
-
-/// Names and keys come from TOML, so they are UTF-8.
 void append_quoted(std::string& out, std::string_view text)
 {
     out += '"';
@@ -24,8 +21,6 @@ void append_quoted(std::string& out, std::string_view text)
     }
     out += '"';
 }
-
-}  // namespace
 
 void append_json(std::string& out, const line& l)
 {

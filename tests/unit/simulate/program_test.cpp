@@ -168,4 +168,16 @@ TEST_F(Simulate, ChangesValuesAndTellsWhichChangeIsWrong)
     EXPECT_EQ(simulate(shipped + "one-slow.toml --set timeout").status, 2);
 }
 
+TEST_F(Simulate, WritesAPageOfOneRunOrOfMore)
+{
+    const auto one = simulate(shipped + "one-slow.toml --report " + folder_ + "one.html");
+    EXPECT_EQ(one.status, 0) << one.err;
+    EXPECT_EQ(text_of(folder_ + "one.html").substr(0, 15), "<!DOCTYPE html>");
+    const auto two = simulate(shipped + "one-slow.toml --against " + shipped + "flapping.toml --report " + folder_ + "two.html");
+    EXPECT_EQ(two.status, 0) << two.err;
+    EXPECT_NE(text_of(folder_ + "two.html").find("best-queue + circuit-breaker"), std::string::npos);
+    EXPECT_EQ(simulate(shipped + "one-slow.toml --report " + folder_ + "no/such/folder").status, 2);
+    EXPECT_EQ(simulate(shipped + "one-slow.toml --report /dev/full").status, 1);
+}
+
 }  // namespace
