@@ -127,7 +127,39 @@ TEST(Nothing, IsSentAndThereAreNoPercentiles)
               R"("latency_ms":{"p50":null,"p90":null,"p99":null,"max":null},"generation":1,"end_ms":0})");
 }
 
+// ---- what goes first at one time ----
+
+TEST(Order, AStepGoesBeforeAnEnd)
+{
+    // a is back in the route when the attempt from before it left ends: that counts.
+    const outcome_of_run o = run_text(usual("attempts = 1\n", brokers(2, 1) + at("0ms", "broker = \"a\"\ncode = 2\nlatency = \"30ms\"") + at("0ms", "send = 1") +
+                                                 at("10ms", "route = { remove = [\"a\"] }") + at("30ms", "route = { add = [{ name = \"a\", queues = 1 }] }") + at("40ms", "send = 3")));
+    EXPECT_EQ(places(o), "a-0 b-0 b-0 b-0");
+    // What fails at the time of a swap is not carried over: the swap was first.
+    const std::string policy = "policy = { selector = { use = \"best-queue\" }, fault = { use = \"latency-fault\" } }\n";
+    const outcome_of_run swap = run_text(usual("attempts = 1\n", brokers(2, 1) + at("0ms", "broker = \"a\"\ncode = 2\nlatency = \"20ms\"") + at("0ms", "send = 1") +
+                                                    at("20ms", "carry_state = true\n" + policy) + at("40ms", "send = 3")));
+    EXPECT_EQ(places(swap), "a-0 b-0 a-0 b-0");
+}
+
+TEST(Order, AProbeGoesBeforeARetry)
+{
+    // b is isolated from 1 ms on, listens again at 50 ms, and is probed at 101 ms, when the attempt at a ends.
+    const outcome_of_run o = run_text("[scenario]\npolicy = { selector = { use = \"best-queue\" }, fault = { use = \"latency-fault\", probe = \"100ms\" } }\n" + brokers(3, 1) +
+                                      at("0ms", "broker = \"b\"\nrefuse = true") + at("0ms", "send = 2") + at("50ms", "broker = \"b\"\nok = true") +
+                                      at("96ms", "broker = \"a\"\ncode = 2\nlatency = \"5ms\"") + at("96ms", "send = 1"));
+    EXPECT_EQ(places(o), "a-0 b-0 c-0 a-0 b-0");
+    EXPECT_EQ(all(o, "t_ms"), "0 1 1 96 101");
+}
+
 // ---- brokers ----
+
+TEST(Codes, AreReadByTheContractAlone)
+{
+    const outcome_of_run o = run_text(usual("", brokers(2, 1) + at("0ms", "broker = \"a\"\ncode = 501") + at("0ms", "send = 1")));
+    EXPECT_EQ(places(o), "a-0");
+    EXPECT_EQ(o.sum.rejected, 1u);
+}
 
 TEST(Ok, BringsBackTheUsualLatencyUnlessOneIsGiven)
 {
