@@ -263,6 +263,16 @@ TEST(NoQueue, AWaitThatEndsAtTheDeadlineEndsTheSend)
     EXPECT_EQ(o.sum.not_sent, 1u);
 }
 
+TEST(NoQueue, ANewPolicyIsLookedAtToo)
+{
+    const outcome_of_run o = run_text("[scenario]\npolicy = { selector = { use = \"hash\", keyless = \"fail\" }, fault = { use = \"none\" }, when_no_queue = \"wait\" }\n" +
+                                      brokers(1, 3) + at("0ms", "send = 2\ninflight = 2") +
+                                      at("20ms", "policy = { selector = { use = \"best-queue\" }, fault = { use = \"none\" } }"));
+    EXPECT_EQ(places(o), "a-0 a-1");
+    EXPECT_EQ(all(o, "t_ms"), "20 20");
+    EXPECT_EQ(all(o, "generation"), "2 2");
+}
+
 TEST(NoQueue, AFallbackTakesWhatARefusingSelectorDoesNot)
 {
     const outcome_of_run o = run_text("[scenario]\ncursor = 1\npolicy = { selector = { use = \"hash\", keyless = \"fail\" }, fault = { use = \"none\" }, when_no_queue = \"any\" }\n" +
