@@ -183,7 +183,7 @@ struct registry::state {
             text += fmt::format("; did you mean '{}'?", near);
         for (const std::string& file : passed_over)
             text += fmt::format("; passed over: {}", file);
-        if (there.empty() || !options.path.empty()) {
+        if (there.empty()) {
             std::vector<std::string> looked = options.path;
             if (options.path.empty() && !default_folder.empty())
                 looked.push_back(default_folder);

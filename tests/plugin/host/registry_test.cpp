@@ -206,7 +206,8 @@ TEST(Registry, ListsWhatIsKnownWithASuggestionForAMisspeltName)
     EXPECT_EQ(error.why, refusal::unknown_strategy);
     EXPECT_EQ(error.text, "selector \"versoin\": no such strategy; known ones are good, version; did you mean 'version'?");
     EXPECT_EQ(r.find(strategy_kind::fault, "whatever", error), nullptr);
-    EXPECT_EQ(error.text, "fault \"whatever\": no such strategy; there is none");
+    EXPECT_EQ(error.text, "fault \"whatever\": no such strategy; there is none; looked in " + folder.path() +
+                              " ([plugins] path takes the place of the bundled plugins' folder)");
 }
 
 TEST(Registry, TellsAWrongKindFromAnUnknownName)
