@@ -145,9 +145,9 @@ TEST(Load, RouteChangesUnderManySendersHarmNobody)
             }
         });
     for (int i = 0; i < 12; ++i) {
+        const auto changes = p.counters().route_changes;
         command(cluster, "broker-b queues " + std::to_string(4 + i % 3) + " T");
         command(cluster, i % 2 == 0 ? "broker-c perm 4 T" : "broker-c perm 6 T");
-        const auto changes = p.counters().route_changes;
         EXPECT_TRUE(eventually([&] { return p.counters().route_changes > changes; }));
     }
     over = true;
