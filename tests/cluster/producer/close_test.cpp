@@ -121,7 +121,6 @@ TEST(Close, WorksInTwoHundredRoundsWithAndWithoutTraffic)
     topic(cluster, "T");
     const auto o = options_for(cluster);
     const int rounds = slow_build ? 60 : 200;
-    const auto begin = clock::now();
     for (int round = 0; round < rounds; ++round) {
         auto p = started(o);
         collector sent;
@@ -131,7 +130,6 @@ TEST(Close, WorksInTwoHundredRoundsWithAndWithoutTraffic)
         EXPECT_TRUE(p.close(5s));
         EXPECT_TRUE(sent.wait(static_cast<std::size_t>(n)));
     }
-    EXPECT_LT(clock::now() - begin, 15s);
     EXPECT_TRUE(cluster.wait_until([&] { return cluster.counts("name-server").open == 0; }, patience)) << "no connection is left";
 }
 
