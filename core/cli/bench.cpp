@@ -98,7 +98,8 @@ int bench(const bench_arguments& a)
         const progress shown_meanwhile([&] {
             const std::lock_guard lock(sum_lock);
             const std::chrono::duration<double> so_far = std::chrono::steady_clock::now() - begun;
-            return fmt::format("{} of {}, {:.0f}/s", grouped(sum.ended()), grouped(a.count), static_cast<double>(sum.ended()) / so_far.count());
+            return fmt::format("{} of {}, {:.0f}/s", grouped(sum.ended()), grouped(a.count),
+                               static_cast<double>(sum.ended()) / so_far.count());
         });
         send_all(p, a.plan, hooks, stop);
     }
@@ -122,7 +123,8 @@ int bench(const bench_arguments& a)
     if (a.json) {
         json object;
         object.object().member("mode", name_of(a.plan.mode)).member("size", a.size).member("count", a.count);
-        object.member("in_flight", a.plan.mode == send_mode::sync ? a.plan.threads : a.plan.in_flight).member("threads", a.plan.threads);
+        object.member("in_flight", a.plan.mode == send_mode::sync ? a.plan.threads : a.plan.in_flight);
+        object.member("threads", a.plan.threads);
         sum.put(object, took);
         object.key("rate").value(rate, 1).key("cpu_us_per_message").value(cpu_us).key("writes_per_message").value(writes, 4);
         object.member("peak_rss_bytes", peak_rss);
@@ -130,7 +132,8 @@ int bench(const bench_arguments& a)
         out.line(object.end_object().text());
     } else {
         out.write(sum.table_text(took));
-        out.write(fmt::format("cost: {:.1f} us CPU and {:.3f} writes a message, {:.1f} MiB at most\n", cpu_us, writes, static_cast<double>(peak_rss) / (1024 * 1024)));
+        out.write(fmt::format("cost: {:.1f} us CPU and {:.3f} writes a message, {:.1f} MiB at most\n", cpu_us, writes,
+                              static_cast<double>(peak_rss) / (1024 * 1024)));
     }
     return out.finish(self) && all_well ? done : failed;
 }
@@ -140,16 +143,20 @@ int bench(const bench_arguments& a)
 void add_bench(CLI::App& program, chosen_command& chosen)
 {
     auto a = std::make_shared<bench_arguments>();
-    CLI::App& app = *program.add_subcommand("bench", "Sends as fast as it goes and tells rate, latencies, CPU time, memory, writes a message, and the spread.");
+    CLI::App& app = *program.add_subcommand(
+        "bench", "Sends as fast as it goes and tells rate, latencies, CPU time, memory, writes a message, and the spread.");
     auto& where = *app.add_option_group("where", "where to send");
     add_text(where, "-c,--config", a->config, "the configuration, see config/shunt.toml")->type_name("FILE");
-    add_option(where, "--name-server", config::address_rule(), a->name_server, "instead of a configuration: all else as it is unless said")->type_name("HOST:PORT");
+    add_option(where, "--name-server", config::address_rule(), a->name_server,
+               "instead of a configuration: all else as it is unless said")->type_name("HOST:PORT");
     where.require_option(1);
     add_text(app, "-t,--topic", a->topic, "where to; bench unless said")->type_name("TOPIC");
-    add_option(app, "--mode", config::enumerated<send_mode>{{{"sync", "async", "oneway"}}}, a->plan.mode, "sync, async or oneway; async unless said")->type_name("MODE");
+    add_option(app, "--mode", config::enumerated<send_mode>{{{"sync", "async", "oneway"}}}, a->plan.mode,
+               "sync, async or oneway; async unless said")->type_name("MODE");
     add_option(app, "--size", config::byte_size{1, 64 * 1024 * 1024}, a->size, "of a body; 256 unless said")->type_name("BYTES");
     add_option(app, "--count", config::whole_number{1, 1'000'000'000'000}, a->count, "messages; 100000 unless said")->type_name("N");
-    add_option(app, "--in-flight", config::whole_number{1, 1'000'000}, a->plan.in_flight, "async, oneway: at most so many at once; 1024 unless said")->type_name("N");
+    add_option(app, "--in-flight", config::whole_number{1, 1'000'000}, a->plan.in_flight,
+               "async, oneway: at most so many at once; 1024 unless said")->type_name("N");
     add_option(app, "--threads", config::whole_number{1, 256}, a->plan.threads, "that send; 1 unless said")->type_name("N");
     app.add_flag("--json", a->json, "one object");
     app.callback([a, &chosen] { chosen = [a] { return bench(*a); }; });

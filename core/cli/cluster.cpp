@@ -80,7 +80,8 @@ private:
             std::ofstream out(file, std::ios::trunc);
             cluster_.write_ledger(out);
             if (!out.flush()) {
-                complain(self, fmt::format("{}the ledger cannot be written to {}: {}", where, config::in_marks(file), std::generic_category().message(errno)));
+                complain(self, fmt::format("{}the ledger cannot be written to {}: {}", where, config::in_marks(file),
+                                           std::generic_category().message(errno)));
                 return;
             }
         }
@@ -109,7 +110,8 @@ std::optional<cluster::script> read_script(const std::string& file)
     std::ifstream in(file, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
     if (!in.is_open() || in.bad()) {
-        complain(self, fmt::format("--faults is {}; it must be a file that can be read: {}", config::in_marks(file), std::generic_category().message(errno)));
+        complain(self, fmt::format("--faults is {}; it must be a file that can be read: {}", config::in_marks(file),
+                                   std::generic_category().message(errno)));
         return std::nullopt;
     }
     cluster::script script = cluster::parse_script(text, file);
@@ -179,9 +181,12 @@ void add_cluster(CLI::App& program, chosen_command& chosen)
                "  name-server hang | refuse | forget | ok\n"
                "  ledger [FILE]     what was stored, a line of JSON a message\n"
                "  quit\n");
-    add_option(app, "--brokers", config::whole_number{1, 26}, a->wanted.brokers, "how many, called broker-a, broker-b, ...; 3 unless said")->type_name("N");
-    add_option(app, "--queues", config::whole_number{1, 65535}, a->wanted.queues, "of a new topic on each of them; 4 unless said")->type_name("N");
-    add_option(app, "--port", config::whole_number{0, 65535}, a->wanted.port, "of the name server; any free one unless said")->type_name("P");
+    add_option(app, "--brokers", config::whole_number{1, 26}, a->wanted.brokers,
+               "how many, called broker-a, broker-b, ...; 3 unless said")->type_name("N");
+    add_option(app, "--queues", config::whole_number{1, 65535}, a->wanted.queues,
+               "of a new topic on each of them; 4 unless said")->type_name("N");
+    add_option(app, "--port", config::whole_number{0, 65535}, a->wanted.port,
+               "of the name server; any free one unless said")->type_name("P");
     add_text(app, "--faults", a->faults, "commands carried out in time, a line each: +2s broker-b hang")->type_name("FILE");
     app.add_flag("--json", a->json, "the first line as an object, with the brokers' addresses");
     app.callback([a, &chosen] { chosen = [a] { return run_cluster(*a); }; });

@@ -89,7 +89,7 @@ void add_config(CLI::App& program, chosen_command& chosen)
         sub.add_flag("--json", a->json, "one object");
         sub.callback([a, run, &chosen] { chosen = [a, run] { return run(*a); }; });
     };
-    add("check", "Tells everything that is wrong with a file, strategies and their settings included, a line each. Exit status 2: something is.",
+    add("check", "Tells everything that is wrong with a file, its strategies and their settings included, a line each.",
         check);
     add("show", "Shows the value of every key and where it came from: a line of the file, or the default.", show);
 }

@@ -61,8 +61,8 @@ bool interrupts::wait_until(std::chrono::steady_clock::time_point time) const
         const auto left = time - std::chrono::steady_clock::now();
         if (left <= left.zero())
             return false;
-        const auto ns = std::chrono::ceil<std::chrono::nanoseconds>(std::min<std::chrono::steady_clock::duration>(left, std::chrono::hours(1)));
-        const timespec limit{static_cast<std::time_t>(ns.count() / 1'000'000'000), static_cast<long>(ns.count() % 1'000'000'000)};
+        const auto ns = std::min<std::chrono::nanoseconds>(left, std::chrono::hours(1)).count();
+        const timespec limit{static_cast<std::time_t>(ns / 1'000'000'000), static_cast<long>(ns % 1'000'000'000)};
         pollfd p{pipe_ends[0], POLLIN, 0};
         (void)::ppoll(&p, 1, &limit, nullptr);
     }

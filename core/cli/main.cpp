@@ -25,10 +25,10 @@ const CLI::App* named(const CLI::App& program)
 
 std::string full_name(const CLI::App* app)
 {
-    std::string name = app->get_name();
-    for (const CLI::App* parent = app->get_parent(); parent != nullptr && parent->get_parent() != nullptr; parent = parent->get_parent())
-        name = parent->get_name() + " " + name;
-    return app->get_parent() == nullptr ? std::string() : name;
+    std::string name;
+    for (; app->get_parent() != nullptr; app = app->get_parent())
+        name = app->get_name() + (name.empty() ? "" : " ") + name;
+    return name;
 }
 
 /// What is wrong, in our words where the library's say little.

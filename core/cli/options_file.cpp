@@ -26,7 +26,8 @@ std::optional<config::loaded> load_options(std::string_view command, const std::
 {
     std::vector<config::problem> problems;
     std::unique_ptr<plugin::registry> registry;
-    config::loaded loaded = matter == strategies::checked ? read_with_strategies(file, problems, registry) : config::load_file(file, problems);
+    config::loaded loaded =
+        matter == strategies::checked ? read_with_strategies(file, problems, registry) : config::load_file(file, problems);
     for (const config::problem& p : problems)
         complain(command, config::to_string(p));
     if (!problems.empty())

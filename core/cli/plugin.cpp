@@ -84,13 +84,14 @@ int list(const plugin_arguments& a)
         const std::string abi = cls != nullptr ? fmt::format("{}.{}", cls->abi_major, cls->abi_minor) : "";
         if (a.json) {
             json line;
-            line.object().member("name", known.name).member("kind", to_string(known.kind)).member("version", version).member("file", known.file);
-            line.member("sha256", sha256).member("abi", abi).member("origin", origin_of(known.origin));
+            line.object().member("name", known.name).member("kind", to_string(known.kind)).member("version", version);
+            line.member("file", known.file).member("sha256", sha256).member("abi", abi).member("origin", origin_of(known.origin));
             if (cls == nullptr)
                 line.member("error", error.text);
             out.line(line.end_object().text());
         } else {
-            t.row({known.name, std::string(to_string(known.kind)), cls != nullptr ? version : "cannot be loaded", abi, std::string(origin_of(known.origin)), known.file});
+            t.row({known.name, std::string(to_string(known.kind)), cls != nullptr ? version : "cannot be loaded", abi,
+                   std::string(origin_of(known.origin)), known.file});
         }
     }
     if (!a.json)
@@ -185,8 +186,10 @@ std::string as_json(const strategy_class& c)
 
 std::string as_text(const strategy_class& c)
 {
-    std::string out = fmt::format("{} ({}, version {}, abi {}.{}): {}\n", c.name, to_string(c.kind), c.version, c.abi_major, c.abi_minor, c.summary);
-    out += fmt::format("  plugin  {}{}{}\n", c.plugin_id, c.license.empty() ? "" : ", " + c.license, c.vendor.empty() ? "" : ", " + c.vendor);
+    std::string out = fmt::format("{} ({}, version {}, abi {}.{}): {}\n", c.name, to_string(c.kind), c.version, c.abi_major,
+                                  c.abi_minor, c.summary);
+    out += fmt::format("  plugin  {}{}{}\n", c.plugin_id, c.license.empty() ? "" : ", " + c.license,
+                       c.vendor.empty() ? "" : ", " + c.vendor);
     if (!c.file.empty())
         out += fmt::format("  file    {}\n  sha256  {}\n", c.file, c.sha256);
     if (const auto flags = flags_of(c); !flags.empty())
@@ -200,11 +203,15 @@ std::string as_text(const strategy_class& c)
             out += fmt::format(" in {}", p.unit);
         if (has_range(p)) {
             const std::string min = bound(p, p.min), max = bound(p, p.max);
-            out += max.empty() ? fmt::format(", at least {}", min) : min.empty() ? fmt::format(", at most {}", max) : fmt::format(", {} to {}", min, max);
+            out += max.empty()   ? fmt::format(", at least {}", min)
+                   : min.empty() ? fmt::format(", at most {}", max)
+                                 : fmt::format(", {} to {}", min, max);
         }
         if (!p.choices.empty())
             out += fmt::format(", one of {}", fmt::join(p.choices, " | "));
-        out += p.required ? "; required\n" : p.default_text.empty() ? "; may be left out\n" : fmt::format("; {} unless said\n", p.default_text);
+        out += p.required                ? "; required\n"
+               : p.default_text.empty() ? "; may be left out\n"
+                                        : fmt::format("; {} unless said\n", p.default_text);
         out += fmt::format("      {}\n", p.help);
     }
     return out;
@@ -234,7 +241,8 @@ int describe(const plugin_arguments& a)
             names.erase(std::unique(names.begin(), names.end()), names.end());
             const std::string close = strategy::closest(a.what, names);
             error.text = fmt::format("there is no strategy {}{}; there are: {}", config::in_marks(a.what),
-                                     close.empty() ? "" : fmt::format(" (did you mean '{}'?)", close), names.empty() ? "none" : config::listed(names));
+                                     close.empty() ? "" : fmt::format(" (did you mean '{}'?)", close),
+                                     names.empty() ? "none" : config::listed(names));
             for (const std::string& warning : strategies.warnings())
                 error.text += "\n" + warning;
         }
@@ -265,7 +273,8 @@ void add_plugin(CLI::App& program, chosen_command& chosen)
         return std::pair{&sub, a};
     };
     add("list", "Lists the strategies that can be used, with the file of each. Without options: the bundled ones.", list);
-    const auto [sub, a] = add("describe", "Describes a strategy, or all that a file offers: its settings with type, range and default, its flags.", describe);
+    const auto [sub, a] = add(
+        "describe", "Describes a strategy, or all that a file offers: its settings with type, range and default, its flags.", describe);
     add_text(*sub, "NAME", a->what, "a strategy's name, or a plugin's file")->required()->type_name("|FILE");
 }
 

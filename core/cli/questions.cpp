@@ -29,7 +29,8 @@ struct questions::round {
 
 // The descriptor here is a second one of the same pipe, since it is closed with this.
 questions::questions(const producer_options& options, const interrupts& stop)
-    : servers_(options.name_servers), format_(options.format == wire_format::json ? wire::header_format::json : wire::header_format::binary),
+    : servers_(options.name_servers),
+      format_(options.format == wire_format::json ? wire::header_format::json : wire::header_format::binary),
       stop_(context_, ::dup(stop.fd())), links_(std::make_shared<net::links>(context_.get_executor(), options.connect_timeout))
 {
     links_->lifetime = links_;
@@ -70,7 +71,9 @@ void questions::try_next(const std::shared_ptr<round>& r)
     q.code = wire::code::get_route_by_topic;
     q.fields = {{"topic", r->topic}, {"acceptStandardJsonOnly", "true"}};
     ask(server, std::move(q), [this, r, server](const net::reply& reply) {
-        const auto failed = [&](std::string_view why) { r->text += fmt::format("{}name server {}: {}", r->text.empty() ? "" : "; ", server, why); };
+        const auto failed = [&](std::string_view why) {
+            r->text += fmt::format("{}name server {}: {}", r->text.empty() ? "" : "; ", server, why);
+        };
         if (reply.how == send::ending::answered && reply.answer->code == wire::response::topic_not_exist) {
             r->unknown = true;
         } else if (const std::string why = failure_of(reply); !why.empty()) {

@@ -43,7 +43,8 @@ std::string receipt_line(std::uint64_t i, const receipt& r)
 }
 
 receipt_file::receipt_file(std::string path, std::size_t window)
-    : path_(std::move(path)), window_(window), fd_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)), waiting_(window)
+    : path_(std::move(path)), window_(window), fd_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)),
+      waiting_(window)
 {
     if (fd_ < 0)
         throw std::system_error(errno, std::generic_category(), path_);

@@ -46,7 +46,8 @@ std::string as_json(const route::topic_route& r, std::chrono::milliseconds age)
         out.object().member("name", b.name).member("cluster", b.cluster).key("addresses").object();
         for (const auto& [id, address] : b.addresses)
             out.member(std::to_string(id), address);
-        out.end_object().member("perm", b.perm).member("read_queues", b.read_queues).member("write_queues", b.write_queues).end_object();
+        out.end_object().member("perm", b.perm).member("read_queues", b.read_queues).member("write_queues", b.write_queues);
+        out.end_object();
     }
     return out.end_array().member("age_ms", age.count()).end_object().take();
 }
@@ -57,7 +58,10 @@ std::string queue_list(const route::topic_route& r, const std::vector<route::que
     std::string out;
     for (std::size_t i = 0; i < queues.size();) {
         std::size_t last = i;
-        while (last + 1 < queues.size() && queues[last + 1].broker == queues[i].broker && queues[last + 1].queue_id == queues[last].queue_id + 1)
+        const auto follows = [&](const route::queue& next) {
+            return next.broker == queues[i].broker && next.queue_id == queues[last].queue_id + 1;
+        };
+        while (last + 1 < queues.size() && follows(queues[last + 1]))
             ++last;
         const bool same = i != 0 && queues[i - 1].broker == queues[i].broker;
         out += same ? " " : fmt::format("{}{} ", i == 0 ? "" : ", ", r.brokers[queues[i].broker].name);
@@ -78,8 +82,8 @@ std::string as_text(const route::topic_route& r, std::chrono::milliseconds age)
             addresses += fmt::format("{}{}{}", addresses.empty() ? "" : ", ", address, id == 0 ? "" : fmt::format(" (slave {})", id));
         brokers.row({b.name, b.cluster, permission(b.perm), std::to_string(b.read_queues), std::to_string(b.write_queues), addresses});
     }
-    return fmt::format("topic {}{}, {} ms old\n{}publish: {}\nsubscribe: {}\n", r.topic, r.ordered ? ", with an order configuration" : "", age.count(),
-                       brokers.text(), queue_list(r, r.publish), queue_list(r, r.subscribe));
+    return fmt::format("topic {}{}, {} ms old\n{}publish: {}\nsubscribe: {}\n", r.topic,
+                       r.ordered ? ", with an order configuration" : "", age.count(), brokers.text(), queue_list(r, r.publish), queue_list(r, r.subscribe));
 }
 
 int show_route(const route_arguments& a)
@@ -103,10 +107,11 @@ int show_route(const route_arguments& a)
     switch (answer.what) {
     case route_answer::kind::found: break;
     case route_answer::kind::unknown_topic:
-        complain(self, fmt::format("topic '{}' is not known to the name servers ({}){}", a.topic, config::listed(loaded->options.name_servers),
-                                   loaded->options.auto_create_topics
-                                       ? fmt::format("; a send would go by the route of the default topic '{}'", loaded->options.default_topic)
-                                       : ""));
+        complain(self, fmt::format("topic '{}' is not known to the name servers ({}){}", a.topic,
+                                   config::listed(loaded->options.name_servers),
+                                   !loaded->options.auto_create_topics ? ""
+                                   : fmt::format("; a send would go by the route of the default topic '{}'",
+                                                 loaded->options.default_topic)));
         return failed;
     case route_answer::kind::failed:
         complain(self, fmt::format("no route of topic '{}': {}", a.topic, answer.text));
@@ -125,7 +130,8 @@ int show_route(const route_arguments& a)
 void add_route(CLI::App& program, chosen_command& chosen)
 {
     auto a = std::make_shared<route_arguments>();
-    CLI::App& app = *program.add_subcommand("route", "Asks the name servers for a topic's route: brokers, permissions, queues to write to and to read from.");
+    CLI::App& app = *program.add_subcommand(
+        "route", "Asks the name servers for a topic's route: brokers, permissions, queues to write to and to read from.");
     add_text(app, "-c,--config", a->config, "the configuration, see config/shunt.toml")->required()->type_name("FILE");
     add_option(app, "TOPIC", config::topic_rule(), a->topic, "the topic")->required()->type_name(" ");
     app.add_flag("--json", a->json, "one object");

@@ -196,6 +196,8 @@ int send(const send_arguments& a)
     if (receipts != nullptr)
         trouble(receipts->finish());
     trouble(sum.failures_text());
+    if (const std::string text = plugin_trouble(counts); !text.empty())
+        complain(self, text);  // every message may be stored all the same
 
     output out;
     if (a.json) {

@@ -72,7 +72,8 @@ cluster::stored_record record_of(const std::string& broker, const wire::stored_m
     r.topic = m.topic;
     r.queue = m.queue_id;
     r.offset = m.queue_offset;
-    r.offset_msg_id = wire::offset_id({m.store_host.address.data(), m.store_host.ipv6 ? 16U : 4U}, m.store_host.port, m.commit_log_offset);
+    const wire::host_address& host = m.store_host;
+    r.offset_msg_id = wire::offset_id({host.address.data(), host.ipv6 ? 16U : 4U}, host.port, m.commit_log_offset);
     wire::each_property(m.properties, [&](std::string_view name, std::string_view value) { r.properties.emplace_back(name, value); });
     r.msg_id = r.property("UNIQ_KEY");
     if (r.msg_id.empty())
@@ -128,7 +129,8 @@ private:
                 return;
             }
             const bool unknown = heard.what == route_answer::kind::unknown_topic;
-            const std::string text = unknown ? fmt::format("topic '{}' is not known to the name servers ({})", a_.topic, config::listed(options_.name_servers))
+            const std::string text = unknown ? fmt::format("topic '{}' is not known to the name servers ({})", a_.topic,
+                                                           config::listed(options_.name_servers))
                                              : fmt::format("no route of topic '{}': {}", a_.topic, heard.text);
             const bool first = !route_failing_since_;
             if (first)
@@ -189,7 +191,10 @@ private:
 
     // ---- one queue ----
 
-    void begin(queue& q) { ask_offset(q, q.at_end_first ? wire::code::get_max_offset : wire::code::get_min_offset, q.next, &reader::began); }
+    void begin(queue& q)
+    {
+        ask_offset(q, q.at_end_first ? wire::code::get_max_offset : wire::code::get_min_offset, q.next, &reader::began);
+    }
 
     void began(queue& q)
     {
@@ -241,8 +246,10 @@ private:
     {
         using namespace wire::response;
         const std::int32_t code = r.how == send::ending::answered ? r.answer->code : -1;
-        if (code != success && code != pull_not_found && code != pull_retry_immediately && code != pull_offset_moved)
-            return failed(q, failure_of(r), code != -1 && code != system_error && code != system_busy && code != service_not_available);
+        if (code != success && code != pull_not_found && code != pull_retry_immediately && code != pull_offset_moved) {
+            const bool for_a_while = code == -1 || code == system_error || code == system_busy || code == service_not_available;
+            return failed(q, failure_of(r), !for_a_while);
+        }
         recovered(q);
         if (code == success && !take(q, r.body))
             return;  // --count is reached, or the answer made no sense
@@ -344,7 +351,8 @@ private:
 
     void give_up(queue& q, const std::string& why)
     {
-        complain(self, fmt::format("{} queue {} cannot be read{}: {}", q.broker, q.id, q.next ? fmt::format(" from offset {} on", *q.next) : "", why));
+        complain(self, fmt::format("{} queue {} cannot be read{}: {}", q.broker, q.id,
+                                   q.next ? fmt::format(" from offset {} on", *q.next) : "", why));
         ok_ = false;
         finished(q);
     }
@@ -388,7 +396,8 @@ void add_tail(CLI::App& program, chosen_command& chosen)
                "Exit status: 0 all was read, 1 some queue could not be read (the others were), 2 wrong usage or configuration.\n");
     add_text(app, "-c,--config", a->config, "the configuration, see config/shunt.toml")->required()->type_name("FILE");
     add_option(app, "-t,--topic", config::topic_rule(), a->topic, "what to read")->required()->type_name("TOPIC");
-    add_option(app, "--from", config::enumerated<start>{{{"begin", "end"}}}, a->from, "begin: all there is. end: only what comes. begin unless said")->type_name("WHERE");
+    add_option(app, "--from", config::enumerated<start>{{{"begin", "end"}}}, a->from,
+               "begin: all there is. end: only what comes. begin unless said")->type_name("WHERE");
     add_option(app, "--count", config::whole_number{1, 1'000'000'000'000}, a->count, "so many messages, then end")->type_name("N");
     app.add_flag("--follow", a->follow, "go on with what comes, until ctrl-c");
     app.add_flag("--json", a->json, "a line of JSON for each message");

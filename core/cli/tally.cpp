@@ -28,6 +28,9 @@ void tally::add(std::uint64_t i, const receipt& r)
     attempts_ += r.attempts.size();
     if (!r.attempts.empty())
         latencies_.add(r.latency);
+    const bool doubtful = std::any_of(r.attempts.begin(), r.attempts.end(), [](const attempt& a) { return a.outcome == outcome::unknown; });
+    if (r.attempts.size() > 1 && doubtful)
+        ++maybe_twice_;
     if (!r.error.failed()) {
         ++well_;
         ++by_queue_[{r.broker, r.queue}];
@@ -54,6 +57,7 @@ void tally::put(json& out, std::chrono::nanoseconds took) const
     for (const outcome o : outcomes)
         out.member(to_string(o), of(o));
     out.member("attempts", attempts_);
+    out.member("maybe_twice", maybe_twice_);
     out.key("seconds").value(seconds(took), 6);
     out.key("by_queue").object();
     for (const auto& [queue, n] : by_queue_)
@@ -94,6 +98,8 @@ std::string tally::table_text(std::chrono::nanoseconds took) const
             out += fmt::format(" {} {}{}", grouped(of(o)), to_string(o), o == outcome::unknown && well_ > of(outcome::stored) ? " (written one-way)" : "");
     }
     out += fmt::format("; {}\n", counted(attempts_, "attempt"));
+    if (maybe_twice_ != 0)
+        out += fmt::format("{} sent again after an attempt that may have stored: there perhaps more than once\n", grouped(maybe_twice_));
     if (latencies_.count() != 0) {
         out += "latency:";
         for (const auto& [name, part] : percentiles)
@@ -124,21 +130,32 @@ void put_counters(json& out, const counters& c)
              {"in_flight_messages", c.in_flight_messages}, {"in_flight_bytes", c.in_flight_bytes}, {"lanes", c.lanes},
              {"connections", c.connections}})
         out.member(name, n);
+    out.member("last_plugin_error", c.last_plugin_error);
     out.end_object();
+}
+
+std::string plugin_trouble(const counters& c)
+{
+    if (c.plugin_errors == 0)
+        return {};
+    return fmt::format("{} of the strategies failed, best-queue's rule or no verdict stood in; the last: {}\n", counted(c.plugin_errors, "call"),
+                       c.last_plugin_error);
 }
 
 std::string why_not(const receipt& r)
 {
-    std::string text = r.error.message();
-    if (!r.attempts.empty()) {
-        const attempt& last = r.attempts.back();
-        text += fmt::format("; last attempt of {} on {} queue {}: ", r.attempts.size(), last.broker, last.queue);
-        if (last.code >= 0)
-            text += fmt::format("answered {} ", last.code);
-        text += last.text;
+    // The words of the attempt that the outcome comes from: the last that may have stored, that was rejected, or the last.
+    const auto telling = std::find_if(r.attempts.rbegin(), r.attempts.rend(), [&](const attempt& a) { return a.outcome == r.outcome; });
+    std::string text = r.attempts.empty() && !r.reason.empty() ? r.reason : r.error.message();
+    if (telling != r.attempts.rend()) {
+        const auto number = r.attempts.rend() - telling;
+        text += fmt::format("; attempt {} of {} on {} queue {}: ", number, r.attempts.size(), telling->broker, telling->queue);
+        if (telling->code >= 0)
+            text += fmt::format("answered {} ", telling->code);
+        text += telling->text;
     }
-    if (!r.reason.empty())
-        text += (r.attempts.empty() ? ": " : "; ") + r.reason;
+    if (!r.attempts.empty() && !r.reason.empty())
+        text += "; " + r.reason;
     return text;
 }
 

@@ -42,7 +42,7 @@ private:
         std::uint64_t first = 0;
         std::string example;
     };
-    std::uint64_t ended_ = 0, well_ = 0, attempts_ = 0;
+    std::uint64_t ended_ = 0, well_ = 0, attempts_ = 0, maybe_twice_ = 0;
     std::uint64_t outcomes_[5] = {};
     std::map<std::pair<std::string_view, std::int32_t>, std::uint64_t> by_queue_;  // of those that ended well
     std::map<std::pair<outcome, int>, failure> failures_;                          // by outcome and error code
@@ -51,6 +51,9 @@ private:
 
 /// Members of the object that is open: "counters": {...}.
 void put_counters(json& out, const counters& c);
+
+/// What strategies did wrong, in one line with its end; empty when nothing.
+[[nodiscard]] std::string plugin_trouble(const counters& c);
 
 /// Why a send did not end well, in one line.
 [[nodiscard]] std::string why_not(const receipt& r);

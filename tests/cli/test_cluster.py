@@ -66,7 +66,8 @@ class Cluster(Case):
 
     def test_wrong_commands_are_told_and_change_nothing(self):
         cluster = self.new_cluster()
-        for command, saying in (("broker-b hagn", "hagn"), ("broker-z hang", "broker-z"), ("broker-a latency 3", "latency"), ("quit now", "'now' after 'quit'"), ("ledger a b", "'b' after 'ledger'")):
+        for command, saying in (("broker-b hagn", "hagn"), ("broker-z hang", "broker-z"), ("broker-a latency 3", "latency"),
+                                ("quit now", "'now' after 'quit'"), ("ledger a b", "'b' after 'ledger'")):
             cluster.process.stdin.write(command + "\n")
             cluster.err.until(saying)
         self.assertEqual(self.send("--body", "x", "--count", 12, config=self.config(cluster.address))["stored"], 12)

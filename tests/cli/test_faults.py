@@ -1,8 +1,9 @@
 """Sending while brokers are in trouble: nothing is lost, nothing is told wrong, and the trouble is named."""
 
 import json
+import os
 
-from support import Case, main, place, shunt
+from support import BUILD, Case, main, place, shunt
 
 
 class Faults(Case):
@@ -16,6 +17,23 @@ class Faults(Case):
         path = self.file("receipts")
         ended = shunt("send", "-c", config or self.config(), "-t", self.topic, "--json", "--body", "{i}", "--receipts", path, *arguments)
         return ended, json.loads(ended.stdout), self.receipts(path)
+
+    def test_a_strategy_that_fails_loses_nothing_and_is_told(self):
+        for name, file, said in (("throws-in-select", "sdk/libthrows", "select"), ("out-of-range", "out_of_range", "4000000000")):
+            with self.subTest(name):
+                self.topic += "-x"
+                gallery = os.path.join(BUILD, "tests", "gallery", file + ".so")
+                config = self.config(rest=f'[plugins.load.{name}]\nfile = "{gallery}"\n[policies.default]\n'
+                                          f'selector = {{ use = "{name}" }}\nfault = {{ use = "none" }}\n[log]\nlevel = "warn"\n')
+                ended, summary, receipts = self.sent("--count", 12, config=config)
+
+                self.assertEqual((ended.returncode, summary["stored"]), (0, 12), ended.stderr)
+                self.assertEqual(summary["counters"]["plugin_errors"], 12)
+                self.assertIn(name, summary["counters"]["last_plugin_error"])
+                self.assertEqual({r["attempts"][0]["why"] for r in receipts}, {"fallback"})
+                self.assertIn(said, ended.stderr)
+                self.assertIn("best-queue's rule", ended.stderr)
+                self.assertEqual(ended.stderr.count(f'strategy "{name}"'), 2, "one line of the log for all of them, and the summary: " + ended.stderr)
 
     def test_a_broker_that_hangs_costs_nothing_but_time(self):
         self.send("--body", "warm")
