@@ -297,7 +297,7 @@ std::vector<strategy_class_ptr> registry::load_file(const std::string& file, con
 }  // namespace shunt::plugin
 
 /// Where the installation's plugins lie, as find_package(shunt) told the program: see shuntConfig.cmake.in.
-extern "C" __attribute__((weak)) const char* const shunt_installed_plugin_folder;
+extern "C" __attribute__((weak)) const char* shunt_installed_plugin_folder();
 
 namespace shunt::plugin {
 
@@ -319,8 +319,8 @@ std::string bundled_folder()
                                        place / "shunt/plugins"})
             if (fs::is_directory(folder, ignored))
                 return fs::canonical(folder, ignored).string();
-    if (&shunt_installed_plugin_folder != nullptr && fs::is_directory(shunt_installed_plugin_folder, ignored))
-        return fs::canonical(shunt_installed_plugin_folder, ignored).string();
+    if (&shunt_installed_plugin_folder != nullptr && fs::is_directory(shunt_installed_plugin_folder(), ignored))
+        return fs::canonical(shunt_installed_plugin_folder(), ignored).string();
     const fs::path installed = fs::path(SHUNT_INSTALL_FULL_LIBDIR) / "shunt/plugins";
     return fs::is_directory(installed, ignored) ? installed.string() : std::string();
 }
