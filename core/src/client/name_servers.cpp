@@ -67,6 +67,8 @@ void name_servers::try_next(const std::shared_ptr<round>& r)
             }
             if (rep.answer->code == wire::response::topic_not_exist)
                 r->unknown = true;
+            else if (rep.answer->code == wire::response::request_code_not_supported)
+                r->text = address + " does not answer route questions: it is no name server; a broker's port, perhaps";
             else
                 r->text = "name server " + address + " answered " + std::to_string(rep.answer->code) + " '" + std::string(rep.answer->remark) + "'";
         } else {
