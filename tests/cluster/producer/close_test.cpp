@@ -48,9 +48,9 @@ TEST(Close, EndsByItsDeadlineWhenBrokersHang)
     stuck s;
     const auto begin = clock::now();
     EXPECT_FALSE(s.p->close(300ms)) << "sends were cut off";
-    EXPECT_LT(clock::now() - begin, 300ms + grace);
+    EXPECT_LT(clock::now() - begin, 300ms + grace());
+    ASSERT_TRUE(s.sent.wait(s.n));
     const auto all = s.sent.receipts();
-    ASSERT_EQ(all.size(), static_cast<std::size_t>(s.n)) << "each handler has run by the time close() returns, or soon";
     for (const auto& [i, r] : all) {
         EXPECT_EQ(r.outcome, outcome::unknown) << shown(r);
         EXPECT_TRUE(r.error == make_send_error(errc::cancelled, outcome::unknown)) << shown(r);
@@ -83,8 +83,9 @@ TEST(Close, OfTwoThreadsAtOnceEndsForBoth)
     std::thread other([&] { EXPECT_FALSE(s.p->close(200ms)); });
     EXPECT_FALSE(s.p->close(200ms));
     other.join();
-    EXPECT_LT(clock::now() - begin, 200ms + grace);
+    EXPECT_LT(clock::now() - begin, 200ms + grace());
     EXPECT_FALSE(s.p->close()) << "once more: nothing new, the same answer";
+    ASSERT_TRUE(s.sent.wait(s.n));
     EXPECT_EQ(s.sent.receipts().size(), static_cast<std::size_t>(s.n));
 }
 
@@ -111,7 +112,7 @@ TEST(Close, BeforeAnythingWasSent)
     auto p = started(options_for(dead_address()));
     const auto begin = clock::now();
     EXPECT_TRUE(p.close());
-    EXPECT_LT(clock::now() - begin, grace);
+    EXPECT_LT(clock::now() - begin, grace());
     EXPECT_TRUE(p.close());
 }
 
@@ -152,7 +153,7 @@ TEST(Close, RefusesWhatComesAfterIt)
         EXPECT_EQ(r.error, errc::closed);
         EXPECT_EQ(r.outcome, outcome::not_sent);
     }
-    EXPECT_LT(clock::now() - begin, grace);
+    EXPECT_LT(clock::now() - begin, grace());
     EXPECT_EQ(cluster.stored(), 1u);
 }
 
@@ -226,7 +227,7 @@ TEST(Close, DoesNotWaitForNameServersThatHang)
     ASSERT_TRUE(one.wait_until([&] { return one.count(105) + two.count(105) > 0; }, patience));
     const auto begin = clock::now();
     EXPECT_FALSE(p.close(100ms));
-    EXPECT_LT(clock::now() - begin, 100ms + grace);
+    EXPECT_LT(clock::now() - begin, 100ms + grace());
     ASSERT_TRUE(sent.wait(1));
     EXPECT_EQ(sent.receipts()[0].outcome, outcome::not_sent);
     EXPECT_EQ(sent.receipts()[0].error, errc::cancelled);
@@ -244,7 +245,7 @@ TEST(Close, DoesNotWaitForABrokerItIsStillConnectingTo)
     ASSERT_TRUE(names.wait_until([&] { return p.counters().attempts == 1; }, patience));
     const auto begin = clock::now();
     EXPECT_FALSE(p.close(100ms));
-    EXPECT_LT(clock::now() - begin, 100ms + grace);
+    EXPECT_LT(clock::now() - begin, 100ms + grace());
     ASSERT_TRUE(sent.wait(1));
     EXPECT_EQ(sent.receipts()[0].outcome, outcome::not_sent) << "not a byte was written: " << shown(sent.receipts()[0]);
 }
@@ -259,14 +260,14 @@ TEST(Close, DoesNotWaitForAProbe)
     o.send_timeout = 600ms;
     o.attempts = 1;
     auto p = started(o);
-    EXPECT_EQ(p.deliver(message("T", "x")).outcome, outcome::not_sent);
+    EXPECT_NE(p.deliver(message("T", "x")).outcome, outcome::stored);
     // The broker is isolated now, and probes go to where nothing answers; meanwhile one has begun.
     send_options shortly;
     shortly.timeout = 100ms;
-    EXPECT_EQ(p.deliver(message("T", "x"), shortly).outcome, outcome::not_sent);
+    EXPECT_NE(p.deliver(message("T", "x"), shortly).outcome, outcome::stored);
     const auto begin = clock::now();
     EXPECT_TRUE(p.close(1s));
-    EXPECT_LT(clock::now() - begin, grace);
+    EXPECT_LT(clock::now() - begin, grace());
 }
 
 // A sync send that was woken to decide its next attempt was still in the list of what close() cancels: both ended it.
