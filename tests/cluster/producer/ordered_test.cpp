@@ -76,7 +76,9 @@ TEST(Ordered, HasOneOfAKeyUnderWayAndManyKeysAtOnce)
         }
     });
     fake_name_server names({{"T", route_json({{"a", broker.address(), 4, 6}})}});
-    auto p = started(ordered(names.address()));
+    auto o = ordered(names.address());
+    o.send_timeout = 60s;  // no attempt is made twice, however busy the machine is
+    auto p = started(o);
     collector sent;
     for (int i = 0; i < 10; ++i)
         for (int k = 0; k < 5; ++k)
@@ -87,7 +89,8 @@ TEST(Ordered, HasOneOfAKeyUnderWayAndManyKeysAtOnce)
                 const std::lock_guard l(lock);
                 return held.size() >= 5;
             },
-            patience));
+            patience))
+            << "round " << round << ": " << held.size() << " under way, " << sent.size() << " ended";
         const std::lock_guard l(lock);
         EXPECT_EQ(held.size(), 5u) << "one a key";
         EXPECT_EQ(broker.sends().size(), 5 * round);
