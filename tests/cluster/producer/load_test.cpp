@@ -135,6 +135,7 @@ TEST(Load, RouteChangesUnderManySendersHarmNobody)
     auto o = with_policy(options_for(cluster), "best-queue", "latency-fault");
     o.route_refresh = 10ms;
     auto p = started(o);
+    ASSERT_TRUE(p.send(message("T", "warm")));
     std::atomic<bool> over{false};
     std::vector<std::thread> threads;
     for (int t = 0; t < 4; ++t)
@@ -148,7 +149,7 @@ TEST(Load, RouteChangesUnderManySendersHarmNobody)
         const auto changes = p.counters().route_changes;
         command(cluster, "broker-b queues " + std::to_string(4 + i % 3) + " T");
         command(cluster, i % 2 == 0 ? "broker-c perm 4 T" : "broker-c perm 6 T");
-        EXPECT_TRUE(eventually([&] { return p.counters().route_changes > changes; }));
+        EXPECT_TRUE(eventually([&] { return p.counters().route_changes > changes; })) << i;
     }
     over = true;
     for (std::thread& t : threads)

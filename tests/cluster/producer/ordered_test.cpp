@@ -320,7 +320,9 @@ TEST(Ordered, SyncSendersOfOneKeyTakeTurns)
 {
     cluster::embedded_cluster cluster;
     topic(cluster, "T");
-    auto p = started(ordered(cluster.name_server()));
+    auto o = ordered(cluster.name_server());
+    o.send_timeout = 60s;  // no share runs out on a busy machine: a retry may store a second copy
+    auto p = started(o);
     std::vector<std::thread> threads;
     for (int t = 0; t < 6; ++t)
         threads.emplace_back([&, t] {
