@@ -229,6 +229,7 @@ TEST(Ordered, AWaitingSendEndsAtItsDeadlineAndTheOthersStayInOrder)
     o.send_timeout = 10s;
     o.attempts = 1;
     auto p = started(o);
+    ASSERT_TRUE(p.route("T"));
     collector sent;
     for (int i = 0; i < 6; ++i) {
         send_options how;
@@ -243,9 +244,14 @@ TEST(Ordered, AWaitingSendEndsAtItsDeadlineAndTheOthersStayInOrder)
         EXPECT_EQ(early.at(i).outcome, outcome::not_sent);
         EXPECT_NE(early.at(i).reason.find("'k'"), std::string::npos) << early.at(i).reason;
     }
+    ASSERT_TRUE(broker.wait_until(
+        [&] {
+            const std::lock_guard l(lock);
+            return head.has_value();
+        },
+        patience));
     {
         const std::lock_guard l(lock);
-        ASSERT_TRUE(head);
         head->first->write(stored_answer(head->second));
     }
     ASSERT_TRUE(sent.wait(6));
