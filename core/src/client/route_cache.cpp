@@ -240,8 +240,10 @@ void route_cache::schedule(entry& e)
 void route_cache::arm()
 {
     std::int64_t next = INT64_MAX;
-    for (const auto& [topic, e] : entries_)
-        next = std::min(next, e->due_ns);
+    for (const auto& [topic, e] : entries_) {
+        if (!e->asking)  // its answer schedules it again; till then it would only wake us for nothing
+            next = std::min(next, e->due_ns);
+    }
     if (next == armed_for_ns_ || stopped_)
         return;
     armed_for_ns_ = next;
