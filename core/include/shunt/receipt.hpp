@@ -42,7 +42,7 @@ private:
 /// One try of a send.
 class attempt {
 public:
-    std::string_view broker;          ///< lives as long as the process; empty: no attempt was made (why: no-queue, expired)
+    std::string_view broker;          ///< lives as long as the process
     std::int32_t queue = -1;
     shunt::outcome outcome = shunt::outcome::not_sent;
     std::int32_t code = -1;           ///< the broker's answer; -1: none
