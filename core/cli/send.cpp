@@ -90,7 +90,8 @@ public:
             const auto status = lines_.next(line);
             if (status != line_reader::status::line) {
                 if (status == line_reader::status::too_long)
-                    trouble_ = fmt::format("line {} of stdin has more than {} bytes; the rest is not sent", count_ + 1, line_reader::max_line);
+                    trouble_ = fmt::format("line {} of stdin has more than {} bytes; the rest is not sent", count_ + 1,
+                                           line_reader::max_line);
                 if (status == line_reader::status::failed)
                     trouble_ = "reading stdin failed: " + std::generic_category().message(errno);
                 return false;
@@ -134,7 +135,8 @@ int send(const send_arguments& a)
         try {
             receipts = std::make_unique<receipt_file>(a.receipts);
         } catch (const std::system_error& e) {
-            complain(self, fmt::format("--receipts is {}; it must be a file that can be written: {}", config::in_marks(a.receipts), e.code().message()));
+            complain(self, fmt::format("--receipts is {}; it must be a file that can be written: {}", config::in_marks(a.receipts),
+                                       e.code().message()));
             return misused;
         }
     }
@@ -175,8 +177,9 @@ int send(const send_arguments& a)
             const std::lock_guard lock(sum_lock);
             const std::uint64_t sent = submitted;
             const std::chrono::duration<double> so_far = std::chrono::steady_clock::now() - begun;
-            return fmt::format("{} sent, {} ended, {} of them not well, {:.0f}/s{}", grouped(sent), grouped(sum.ended()), grouped(sum.ended() - sum.well()),
-                               static_cast<double>(sum.ended()) / so_far.count(), stop.requested() ? "; ending, waiting for answers" : "");
+            return fmt::format("{} sent, {} ended, {} of them not well, {:.0f}/s{}", grouped(sent), grouped(sum.ended()),
+                               grouped(sum.ended() - sum.well()), static_cast<double>(sum.ended()) / so_far.count(),
+                               stop.requested() ? "; ending, waiting for answers" : "");
         });
         send_all(p, a.plan, hooks, stop);
     }
@@ -227,11 +230,17 @@ void add_send(CLI::App& program, chosen_command& chosen)
     add_text(app, "-c,--config", a->config, "the configuration, see config/shunt.toml")->required()->type_name("FILE");
     add_text(app, "-t,--topic", a->topic, "where to")->required()->type_name("TOPIC");
     CLI::Option* body = add_text(app, "--body", a->body, "the message; with --count the same one again")->type_name("TEXT");
-    add_option(app, "--size", config::byte_size{0, 64 * 1024 * 1024}, a->size, "a body of so many bytes")->type_name("BYTES")->excludes(body);
-    add_option(app, "--count", config::whole_number{1, 1'000'000'000'000}, a->count, "so many messages; 1 unless said, of stdin all lines")->type_name("N");
-    app.add_option_function<std::string>("--rate", [a](const std::string& text) { a->plan.rate = rate_of(text); }, "at most so many a second")->type_name("N/s");
+    add_option(app, "--size", config::byte_size{0, 64 * 1024 * 1024}, a->size, "a body of so many bytes")
+        ->type_name("BYTES")
+        ->excludes(body);
+    add_option(app, "--count", config::whole_number{1, 1'000'000'000'000}, a->count,
+               "so many messages; 1 unless said, of stdin all lines")->type_name("N");
+    app.add_option_function<std::string>(
+           "--rate", [a](const std::string& text) { a->plan.rate = rate_of(text); }, "at most so many a second")
+        ->type_name("N/s");
     CLI::Option* key = add_text(app, "--key", a->key, "a key to find the message by, its property KEYS")->type_name("K");
-    CLI::Option* order_key = add_text(app, "--order-key", a->order_key, "what selectors choose by and ordered policies keep in order")->type_name("K");
+    CLI::Option* order_key =
+        add_text(app, "--order-key", a->order_key, "what selectors choose by and ordered policies keep in order")->type_name("K");
     add_text(app, "--tag", a->tag, "what consumers filter by")->type_name("T");
     app.add_option("--property", a->properties, "a property of your own; may be repeated")
         ->type_name("NAME=VALUE")
@@ -241,17 +250,21 @@ void add_send(CLI::App& program, chosen_command& chosen)
                 refuse_argument("--property", text, "a name and a value, as in region=north");
             return std::string();
         });
-    CLI::Option* policy = add_text(app, "--policy", a->plan.options.policy, "a policy of the configuration, instead of the topic's")->type_name("P");
-    app.add_option_function<std::string>("--queue", [a](const std::string& text) { a->plan.options.queue = queue_of(text); }, "this queue only, as in broker-a/0")
+    CLI::Option* policy =
+        add_text(app, "--policy", a->plan.options.policy, "a policy of the configuration, instead of the topic's")->type_name("P");
+    app.add_option_function<std::string>(
+           "--queue", [a](const std::string& text) { a->plan.options.queue = queue_of(text); }, "this queue only, as in broker-a/0")
         ->type_name("BROKER/ID")
         ->excludes(policy);
     add_option(app, "--mode", config::enumerated<send_mode>{{{"sync", "async", "oneway"}}}, a->plan.mode,
                "sync: one after another. async: many at once. oneway: nobody answers. sync unless said")->type_name("MODE");
-    add_option(app, "--in-flight", config::whole_number{1, 1'000'000}, a->plan.in_flight, "async, oneway: at most so many at once; 256 unless said")->type_name("N");
+    add_option(app, "--in-flight", config::whole_number{1, 1'000'000}, a->plan.in_flight,
+               "async, oneway: at most so many at once; 256 unless said")->type_name("N");
     add_option(app, "--threads", config::whole_number{1, 256}, a->plan.threads, "that send; 1 unless said")->type_name("N");
     add_option(app, "--timeout", config::duration{std::chrono::milliseconds(1), std::chrono::hours(24)}, a->plan.options.timeout,
                "for a message, all its attempts included; send_timeout of the configuration unless said")->type_name("D");
-    add_option(app, "--delay-level", config::whole_number{1, 18}, a->delay_level, "delivered later: 1s 5s 10s 30s 1m ... 2h")->type_name("L");
+    add_option(app, "--delay-level", config::whole_number{1, 18}, a->delay_level, "delivered later: 1s 5s 10s 30s 1m ... 2h")
+        ->type_name("L");
     add_text(app, "--receipts", a->receipts, "a line of JSON for each message, in the order they were sent")->type_name("FILE");
     app.add_flag("--json", a->json, "the summary as one object");
     app.callback([a, body, key, order_key, &chosen] {

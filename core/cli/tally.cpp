@@ -95,7 +95,8 @@ std::string tally::table_text(std::chrono::nanoseconds took) const
     out += ":";
     for (const outcome o : outcomes) {
         if (of(o) != 0 || o == outcome::stored)
-            out += fmt::format(" {} {}{}", grouped(of(o)), to_string(o), o == outcome::unknown && well_ > of(outcome::stored) ? " (written one-way)" : "");
+            out += fmt::format(" {} {}{}", grouped(of(o)), to_string(o),
+                               o == outcome::unknown && well_ > of(outcome::stored) ? " (written one-way)" : "");
     }
     out += fmt::format("; {}\n", counted(attempts_, "attempt"));
     if (maybe_twice_ != 0)

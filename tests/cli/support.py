@@ -188,8 +188,8 @@ class Case(unittest.TestCase):
                 file.write(text)
         return path
 
-    def config(self, address=None, producer="", rest=POLICIES):
-        """A configuration for the class's cluster."""
+    def config(self, address=None, producer='send_timeout = "60s"', rest=POLICIES):
+        """A configuration for the class's cluster. However busy the machine is, no broker seems to hang."""
         return self.file("shunt.toml", f'[producer]\nname_servers = ["{address or self.cluster.address}"]\n{producer}\n{rest}')
 
     def running(self, *arguments, **more):

@@ -39,7 +39,7 @@ class Faults(Case):
         self.send("--body", "warm")
         self.cluster.tell("broker-b hang")
         self.topic += "-2"
-        ended, summary, receipts = self.sent("--count", 600, "--mode", "async", "--in-flight", 100)
+        ended, summary, receipts = self.sent("--count", 600, "--mode", "async", "--in-flight", 100, "--timeout", "6s")
 
         self.assertEqual((ended.returncode, summary["stored"]), (0, 600), ended.stderr)
         self.assertNotIn("broker-b", summary["by_broker"])

@@ -59,7 +59,8 @@ class Interrupt(Case):
             self.cluster.tell("broker-b hang")
             self.topic += "-2"
             # Those under way to broker-b end elsewhere, after their share of the time.
-            summary, receipts = self.interrupted("--body", "{i}", "--count", 100_000_000, "--mode", "async", "--in-flight", 900, "--rate", "2000")
+            summary, receipts = self.interrupted("--body", "{i}", "--count", 100_000_000, "--mode", "async", "--in-flight", 900, "--rate", "2000",
+                                                  "--timeout", "6s")
             self.check_accounts(summary, receipts)
             self.assertEqual(summary["stored"], summary["sent"])
             self.assertTrue(any(len(r["attempts"]) > 1 for r in receipts))

@@ -201,7 +201,8 @@ class Send(Case):
         options = os.environ.get("ASAN_OPTIONS", "")
         self.addCleanup(os.environ.__setitem__, "ASAN_OPTIONS", options)
         os.environ["ASAN_OPTIONS"] = options + ":quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
-        few, many = (self.peak_kib("send", "-c", self.config(), "-t", self.topic, "--size", 3000, "--count", count, "--mode", "async",
+        config = self.config(self.new_cluster().address)
+        few, many = (self.peak_kib("send", "-c", config, "-t", self.topic, "--size", 3000, "--count", count, "--mode", "async",
                                    "--receipts", self.file("receipts")) for count in (1000, 60000))
 
         self.assertLess(many - few, 48 * 1024)
