@@ -74,12 +74,12 @@ sed "s|^embedded = true.*|name_servers = [\"$address\"]|" config/shunt.toml >"$w
 
 # ---- best-queue and latency-fault, and a broker that hangs -----------------------------------------------------------
 
-headline "3,000 messages by config/shunt.toml; after the first 1,000, broker-b stops answering"
+headline "3,000 messages by config/shunt.toml; after the first 500, broker-b stops answering"
 grep -E '^(selector|fault) = ' "$work/shunt.toml"
-"$shunt" send -c "$work/shunt.toml" -t orders --body 'order {i}' --count 3000 --rate 1000/s --mode async --in-flight 1000 \
+"$shunt" send -c "$work/shunt.toml" -t orders --body 'order {i}' --count 3000 --rate 800/s --mode async --in-flight 1000 \
     --receipts "$work/receipts" >"$work/summary" 2>&1 &
 sender=$!
-"$shunt" tail -c "$work/shunt.toml" -t orders --follow --count 1000 >/dev/null 2>&1
+"$shunt" tail -c "$work/shunt.toml" -t orders --follow --count 500 >/dev/null 2>&1
 tell broker-b hang
 status=0
 wait "$sender" || status=$?
@@ -101,7 +101,8 @@ awk "$reading"'
         row = int((NR - 1) / 500)
         n[row, first("broker")]++
         if (gsub(/"code":/, "&") > 1) {
-            again[row]++
+            if (++again[row] > most)
+                most = again[row]
             if (example == "")
                 example = sprintf("message %d: %s; then %s on %s", NR - 1, first("text"), first("outcome"), first("broker"))
         }
@@ -112,7 +113,7 @@ awk "$reading"'
             printf "%4d to %4d    %10d%10d%10d%14d\n", r * 500, r * 500 + 499, n[r, "broker-a"], n[r, "broker-b"], n[r, "broker-c"], again[r]
         printf "\n%s\n", example
         printf "What was on its way to broker-b when it stopped went elsewhere after a second; from then on it is avoided.\n"
-        exit !(n[0, "broker-b"] > 0 && again[2] > 0 && n[5, "broker-b"] == 0 && again[5] < again[2] / 3)
+        exit !(n[0, "broker-b"] > 0 && most > 0 && n[5, "broker-b"] == 0 && again[5] < most / 3)
     }' "$work/receipts" || die "the messages did not go where they should"
 
 headline "Nothing is lost: the receipts against what lies in the brokers"
