@@ -296,7 +296,7 @@ void connection::flush()
         return;
     writing_ = std::exchange(out_, spare_ != nullptr ? std::move(spare_) : std::make_shared<batch>());
     spare_.reset();
-    flush_at_ns_[flush_ % flush_times] = owner_.now_ns();
+    flush_at_ns_[flush_ % flush_times] = owner_.refresh();  // a turn may be long: what came in during it began after its time
     ++flush_;
     batch& b = *writing_;
     std::size_t done = 0;
