@@ -1,6 +1,7 @@
 """shunt bench: what sending costs, in numbers a program can read."""
 
 import json
+import os
 
 from support import Case, main, shunt
 
@@ -26,6 +27,8 @@ class Bench(Case):
         self.assertAlmostEqual(result["rate"], 3000 / result["seconds"], delta=result["rate"] / 100)
         self.assertGreater(result["peak_rss_bytes"], 1 << 20)
         self.assertGreater(result["cpu_us_per_message"], 0)
+        # No more than all processors can have spent in that time; the clock of CPU time may be as coarse as 10 ms.
+        self.assertLess(result["cpu_us_per_message"] * 3000, result["seconds"] * 1e6 * os.cpu_count() + 50_000)
         self.assertEqual({len(m["body"]) for m in self.tail("--count", 10)}, {100})
 
     def test_a_sync_send_is_a_write_each_and_async_ones_share_them(self):
