@@ -91,7 +91,7 @@ private:
     operation* new_operation(thread_slot& slot);
     void recycle(operation& op) noexcept;
     /// Fills an operation. False: refused before the wire, its result says why.
-    bool prepare(operation& op, thread_slot& slot, bool oneway, message&& m, send_options&& options);
+    bool prepare(operation& op, bool oneway, message&& m, send_options&& options);
     bool encode_properties(operation& op);
     void refuse(operation& op, errc why, std::string text);
     /// Goes on with a send until it needs the I/O side. `io`: called there.
@@ -100,7 +100,7 @@ private:
     [[nodiscard]] thread_slot::cached* find_target(operation& op, thread_slot& slot);
     enum class choice : std::uint8_t { picked, no_queue, bad_queue, selector_threw, no_route };
     choice choose(operation& op, thread_slot& slot, thread_slot::cached& c, std::int64_t now, std::string& text);
-    void no_queue(operation& op, thread_slot& slot, bool io, choice why, std::string text);
+    void no_queue(operation& op, bool io, choice why, std::string text);
 
     // ---- I/O side (io.cpp) ----
     void run_inbox();

@@ -70,7 +70,7 @@ void core::refuse(operation& op, errc why, std::string text)
     op.result.error = make_send_error(why, outcome::not_sent);
 }
 
-bool core::prepare(operation& op, thread_slot& slot, bool oneway, message&& m, send_options&& options)
+bool core::prepare(operation& op, bool oneway, message&& m, send_options&& options)
 {
     op.msg = std::move(m);
     op.options = std::move(options);
@@ -100,7 +100,6 @@ bool core::prepare(operation& op, thread_slot& slot, bool oneway, message&& m, s
                                                 std::to_string(options_.max_in_flight_bytes));
         return false;
     }
-    (void)slot;
     return encode_properties(op);
 }
 
@@ -147,7 +146,7 @@ void core::start(bool oneway, message&& m, send_options&& options, detail::compl
         callbacks_.push(shared_from_this(), op, op);
         return;
     }
-    if (!prepare(op, slot, oneway, std::move(m), std::move(options))) {
+    if (!prepare(op, oneway, std::move(m), std::move(options))) {
         hand_over(op, want::finish, false);
         return;
     }
@@ -175,7 +174,7 @@ receipt core::deliver(bool oneway, message&& m, send_options&& options)
         open_.fetch_sub(1, std::memory_order_seq_cst);
         return refused_here();
     }
-    if (!prepare(op, slot, oneway, std::move(m), std::move(options))) {
+    if (!prepare(op, oneway, std::move(m), std::move(options))) {
         open_.fetch_sub(1, std::memory_order_seq_cst);
         return refused_here();
     }
@@ -338,7 +337,7 @@ void core::drive(operation& op, thread_slot& slot, bool io)
             std::string text;
             const choice made = choose(op, slot, *c, now, text);
             if (made != choice::picked) {
-                no_queue(op, slot, io, made, std::move(text));
+                no_queue(op, io, made, std::move(text));
                 return;
             }
             if (const std::int64_t pause = op.machine.pause_before(op.broker->id, slot.random()); pause > 0) {
@@ -457,9 +456,8 @@ core::choice core::choose(operation& op, thread_slot& slot, thread_slot::cached&
     return take(d.queue, d.because);
 }
 
-void core::no_queue(operation& op, thread_slot& slot, bool io, choice why, std::string text)
+void core::no_queue(operation& op, bool io, choice why, std::string text)
 {
-    (void)slot;
     switch (why) {
     case choice::picked: return;
     case choice::no_route: hand_over(op, want::route, io); return;
