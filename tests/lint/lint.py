@@ -17,6 +17,8 @@ PURE = ["wire", "route", "strategy", "send"]
 
 # (rule, file, what was found, why it is right there). One that no longer holds is a problem itself.
 EXCEPTED = [
+    ("include-direction", "sdk/include/shunt/sdk/testing/plugin.hpp", "<dlfcn.h>",
+     "how a test loads the built file it is about; no plugin includes the test kit"),
     ("pure-parts", "core/src/strategy/host.hpp", "<mutex>",
      "what plugins count with: they may call it from any thread, though never on the way of a send"),
     ("detached-threads", "core/src/client/core.cpp", "detach",
