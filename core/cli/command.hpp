@@ -29,5 +29,7 @@ void add_plugin(CLI::App& program, chosen_command& chosen);
 void add_config(CLI::App& program, chosen_command& chosen);
 void add_simulate(CLI::App& program, chosen_command& chosen);
 void add_bench(CLI::App& program, chosen_command& chosen);
+// Below `plugin`.
+void add_plugin_new(CLI::App& plugin, chosen_command& chosen);
 
 }  // namespace shunt::cli

@@ -276,6 +276,7 @@ void add_plugin(CLI::App& program, chosen_command& chosen)
     const auto [sub, a] = add(
         "describe", "Describes a strategy, or all that a file offers: its settings with type, range and default, its flags.", describe);
     add_text(*sub, "NAME", a->what, "a strategy's name, or a plugin's file")->required()->type_name("|FILE");
+    add_plugin_new(app, chosen);
 }
 
 }  // namespace shunt::cli

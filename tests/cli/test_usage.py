@@ -37,7 +37,7 @@ class Usage(Case):
                 ([], "a command is missing; there are send, tail, "),
                 (["sned"], "there is no command 'sned'; there are send, "),
                 (["sned"], "did you mean 'send'?"),
-                (["plugin"], "a command is missing; there are list and describe"),
+                (["plugin"], "a command is missing; there are list, describe"),
                 (["plugin", "lst"], "there is no command 'lst'"),
                 (["--fast"], "there is no option '--fast'"),
                 (["send", "-t", "t"], "--config is required"),

@@ -14,7 +14,7 @@ build="g++ cmake ninja-build ccache
     libssl-dev zlib1g-dev liblz4-dev libzstd-dev libxxhash-dev
     libgtest-dev libbenchmark-dev python3"
 tests="openjdk-17-jdk-headless maven ca-certificates
-    clang-14 libclang-rt-14-dev valgrind binutils util-linux"
+    clang-14 libclang-rt-14-dev valgrind binutils util-linux make rustc cargo"
 
 case ${1-} in
     "") wanted=$build ;;
