@@ -2,13 +2,14 @@
 
 #include "arguments.hpp"
 #include "command.hpp"
+#include "comparison.hpp"
 #include "console.hpp"
-#include "json.hpp"
 
 #include <config/problem.hpp>
 #include <config/toml_text.hpp>
 #include <plugin/registry.hpp>
 #include <simulate/change.hpp>
+#include <simulate/doubts.hpp>
 #include <simulate/keys.hpp>
 #include <simulate/recording.hpp>
 #include <simulate/report.hpp>
@@ -18,16 +19,18 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -41,7 +44,7 @@ struct simulate_arguments {
     std::string decisions;
     std::vector<std::string> set;
     std::string against, sweep, report;
-    bool json = false;
+    bool rank = false, json = false;
 };
 
 /// A file that is written line by line; without a path nothing is.
@@ -157,11 +160,13 @@ bool tell(const std::vector<config::problem>& problems)
 struct variant {
     std::string name;
     simulate::scenario scenario;
+    bool of_the_file = false;
 };
 
 /// The file's, and those that options make of it; the strategies of all.
 struct variants {
     std::vector<variant> all;
+    left_out others;
     std::unique_ptr<plugin::registry> strategies;
 };
 
@@ -184,6 +189,8 @@ public:
         if (!tell(problems) || !root || !add(*root, a_.file))
             return std::nullopt;
         if (!a_.against.empty() && !add_against(*root))
+            return std::nullopt;
+        if (a_.rank && !add_each(*root))
             return std::nullopt;
         if (!a_.sweep.empty()) {
             out_.all.clear();
@@ -210,11 +217,14 @@ private:
         std::vector<config::problem> problems;
         std::error_code ignored;
         const std::string folder = std::filesystem::absolute(a_.file, ignored).parent_path().string();
-        variant v{name, simulate::read_scenario(root, a_.file, folder, problems)};
+        variant v{name, simulate::read_scenario(root, a_.file, folder, problems), false};
         if (out_.strategies == nullptr)
             out_.strategies = std::make_unique<plugin::registry>(v.scenario.plugins, plugin::bundled_folder());
         simulate::check_strategies(v.scenario, *out_.strategies, problems);
         config::sort_by_place(problems);
+        for (const config::problem& p : simulate::doubts(v.scenario))
+            if (warned_.insert(config::to_string(p)).second)
+                complain("simulate", "warning: " + config::to_string(p));
         out_.all.push_back(std::move(v));
         return tell(problems);
     }
@@ -241,14 +251,64 @@ private:
         return tell(problems) && other && add(*other, a_.against);
     }
 
+    /// The file with each selector and each fault strategy there is in the place of its own.
+    bool add_each(const setting& root)
+    {
+        const simulate::scenario own = std::move(out_.all.front().scenario);
+        out_.all.clear();
+        const std::vector<std::string> selectors = usable(own, strategy::strategy_kind::selector, own.policy.selector.use);
+        for (const std::string& fault : usable(own, strategy::strategy_kind::fault, own.policy.fault.use))
+            for (const std::string& selector : selectors) {
+                std::vector<config::problem> problems;
+                std::optional<setting> one = root;
+                if (selector != own.policy.selector.use)
+                    one = changed(one, fmt::format("selector={{ use = \"{}\" }}", selector), problems);
+                if (fault != own.policy.fault.use)
+                    one = changed(one, fmt::format("fault={{ use = \"{}\" }}", fault), problems);
+                if (!tell(problems) || !one || !add(*one, selector + " + " + fault))
+                    return false;
+                out_.all.back().of_the_file = selector == own.policy.selector.use && fault == own.policy.fault.use;
+            }
+        return true;
+    }
+
+    /// Those that run without being told more than the file says.
+    std::vector<std::string> usable(const simulate::scenario& own, strategy::strategy_kind kind, const std::string& of_the_file)
+    {
+        std::vector<std::string> names;
+        for (const plugin::known_strategy& known : out_.strategies->known()) {
+            if (known.kind != kind)
+                continue;
+            const std::string why = known.name == of_the_file ? "" : why_not(own, kind, known.name);
+            if (why.empty())
+                names.push_back(known.name);
+            else
+                out_.others.emplace_back(known.name, why);
+        }
+        return names;
+    }
+
+    std::string why_not(const simulate::scenario& own, strategy::strategy_kind kind, const std::string& name)
+    {
+        plugin::load_error error;
+        const auto cls = out_.strategies->find(kind, name, error);
+        if (cls == nullptr)
+            return error.text;
+        for (const strategy::parameter& p : cls->parameters)
+            if (p.required)
+                return "needs " + p.name;
+        const bool by_key = kind == strategy::strategy_kind::selector && (cls->selector().flags & (SHUNT_F_WANTS_HASH64 | SHUNT_F_WANTS_JAVA_HASH)) != 0;
+        const auto has_key = [](const simulate::step& one) {
+            const auto* send = std::get_if<simulate::send_step>(&one.what);
+            return send != nullptr && send->key.has_value();
+        };
+        return by_key && std::none_of(own.steps.begin(), own.steps.end(), has_key) ? "no message has a key" : "";
+    }
+
     const simulate_arguments& a_;
     variants out_;
+    std::set<std::string> warned_;
 };
-
-std::string part_of(std::uint64_t part, std::uint64_t whole)
-{
-    return whole == 0 ? "-" : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
-}
 
 /// For people.
 std::string as_text(const simulate::summary& s)
@@ -269,59 +329,6 @@ std::string as_text(const simulate::summary& s)
     return out + t.text();
 }
 
-// ---- several runs ----
-
-struct outcome_of {
-    std::string name;
-    simulate::summary sum;
-    simulate::key_watch::counts keys;
-};
-
-std::string latency_of(const simulate::summary& s, std::int64_t simulate::percentiles::* which)
-{
-    return s.latency_ms ? fmt::format("{} ms", (*s.latency_ms).*which) : "-";
-}
-
-std::uint64_t attempts_at(const simulate::summary& s, const std::string& broker)
-{
-    for (const auto& b : s.brokers)
-        if (b.broker == broker)
-            return b.attempts;
-    return 0;
-}
-
-using row_of = std::pair<std::string, std::function<std::string(const outcome_of&)>>;
-
-std::vector<row_of> rows_of(const std::vector<outcome_of>& runs)
-{
-    using p = simulate::percentiles;
-    std::vector<row_of> rows{
-        {"stored", [](const outcome_of& o) { return grouped(o.sum.stored); }},
-        {"not sent", [](const outcome_of& o) { return grouped(o.sum.not_sent); }},
-        {"unknown", [](const outcome_of& o) { return grouped(o.sum.unknown); }},
-        {"rejected", [](const outcome_of& o) { return grouped(o.sum.rejected); }},
-        {"attempts", [](const outcome_of& o) { return grouped(o.sum.attempts); }},
-        {"p50", [](const outcome_of& o) { return latency_of(o.sum, &p::p50); }},
-        {"p99", [](const outcome_of& o) { return latency_of(o.sum, &p::p99); }},
-        {"p99.9", [](const outcome_of& o) { return latency_of(o.sum, &p::p999); }},
-        {"max", [](const outcome_of& o) { return latency_of(o.sum, &p::max); }},
-    };
-    std::set<std::string> brokers;
-    bool keys = false;
-    for (const outcome_of& o : runs) {
-        for (const auto& b : o.sum.brokers)
-            brokers.insert(b.broker);
-        keys = keys || o.keys.keys != 0;
-    }
-    if (keys) {
-        rows.emplace_back("keys moved", [](const outcome_of& o) { return fmt::format("{} of {}", grouped(o.keys.moved), grouped(o.keys.keys)); });
-        rows.emplace_back("out of order", [](const outcome_of& o) { return grouped(o.keys.out_of_order); });
-    }
-    for (const std::string& b : brokers)
-        rows.emplace_back("share of " + b, [b](const outcome_of& o) { return part_of(attempts_at(o.sum, b), o.sum.attempts); });
-    return rows;
-}
-
 std::string named_policy(const simulate::scenario& s)
 {
     std::string text;
@@ -330,46 +337,23 @@ std::string named_policy(const simulate::scenario& s)
     return text + s.policy.selector.use + " + " + s.policy.fault.use;
 }
 
-/// A column for each of two policies.
-std::string side_by_side(const variants& v, const std::vector<outcome_of>& runs)
+/// Brokers that a step does something to, as far as there is room for columns of them.
+std::vector<std::string> brokers_in_trouble(const simulate::scenario& s)
 {
-    table t({table::side::left, table::side::right, table::side::right});
-    t.row({"", named_policy(v.all[0].scenario), named_policy(v.all[1].scenario)});
-    for (const auto& [name, value] : rows_of(runs))
-        t.row({name, value(runs[0]), value(runs[1])});
-    return t.text();
-}
-
-/// A row for each value.
-std::string one_below_another(const std::string& key, const std::vector<outcome_of>& runs)
-{
-    const auto columns = rows_of(runs);
-    std::vector<table::side> sides(columns.size() + 1, table::side::right);
-    sides.front() = table::side::left;
-    table t(std::move(sides));
-    std::vector<std::string> cells{key};
-    for (const auto& [name, value] : columns)
-        cells.push_back(name);
-    t.row(cells);
-    for (const outcome_of& o : runs) {
-        cells = {o.name};
-        for (const auto& [name, value] : columns)
-            cells.push_back(value(o));
-        t.row(cells);
+    std::set<std::string> names;
+    for (const simulate::step& one : s.steps) {
+        if (const auto* b = std::get_if<simulate::broker_step>(&one.what))
+            names.insert(b->name);
+        if (const auto* r = std::get_if<simulate::route_step>(&one.what)) {
+            for (const auto& gone : r->remove)
+                names.insert(gone.name);
+            for (const auto& changed : r->set)
+                names.insert(changed.name);
+            for (const auto& added : r->add)
+                names.insert(added.name);
+        }
     }
-    return t.text();
-}
-
-std::string as_json(const std::vector<outcome_of>& runs)
-{
-    std::string out = R"({"runs":[)";
-    for (const outcome_of& o : runs) {
-        json head;
-        head.object().member("name", o.name).member("keys", o.keys.keys).member("keys_moved", o.keys.moved).member("out_of_order", o.keys.out_of_order);
-        out += (&o == runs.data() ? "" : ",") + head.take() + fmt::format(R"(,"p999_ms":{},"summary":)", o.sum.latency_ms ? fmt::to_string(o.sum.latency_ms->p999) : "null") +
-               simulate::to_json(o.sum) + "}";
-    }
-    return out + "]}";
+    return names.size() <= 4 ? std::vector<std::string>(names.begin(), names.end()) : std::vector<std::string>{};
 }
 
 int run(const simulate_arguments& a)
@@ -377,7 +361,7 @@ int run(const simulate_arguments& a)
     auto made = variant_maker(a).make();
     if (!made)
         return misused;
-    const bool several = !a.against.empty() || !a.sweep.empty();
+    const bool several = !a.against.empty() || !a.sweep.empty() || a.rank;
     line_file lines;
     if (!lines.open(a.decisions)) {
         complain("simulate", fmt::format("{} cannot be written: {}", config::in_marks(a.decisions), words_of(errno)));
@@ -388,42 +372,53 @@ int run(const simulate_arguments& a)
         complain("simulate", fmt::format("{} cannot be written: {}", config::in_marks(a.report), words_of(errno)));
         return misused;
     }
-    std::vector<outcome_of> runs;
-    std::vector<simulate::reported_run> reported;
+    std::vector<compared_run> runs;
+    std::vector<simulate::recording> series;  // one for each run, if there is to be a page
     for (const variant& v : made->all) {
         if (page)
-            reported.push_back({v.name, named_policy(v.scenario), {}, {}});
-        watcher w(&lines, several, page ? &reported.back().series : nullptr);
+            series.emplace_back();
+        watcher w(&lines, several || page, page ? &series.back() : nullptr);
         simulate::run_result result = simulate::run(v.scenario, *made->strategies, w);
         if (!result.error.empty()) {
             complain("simulate", result.error);
             return failed;
         }
-        if (page) {
-            reported.back().sum = result.sum;
-            reported.back().series.close(result.sum.end_ms);
-        }
-        runs.push_back({v.name, std::move(result.sum), w.keys()});
+        if (page)
+            series.back().close(result.sum.end_ms);
+        runs.push_back({v.name, named_policy(v.scenario), v.of_the_file, std::move(result.sum), w.keys()});
     }
     if (!lines.close()) {
         complain("simulate", fmt::format("writing {} failed: {}", config::in_marks(a.decisions), words_of(lines.error())));
         return failed;
     }
-    if (page)
+    std::vector<std::size_t> order(runs.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (a.rank)
+        std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return is_better(runs[x], runs[y]); });
+    if (page) {
+        std::vector<simulate::reported_run> reported;
+        for (const std::size_t i : order)
+            reported.push_back({runs[i].name, runs[i].policy, runs[i].sum, runs[i].keys, simulate::script_of(made->all[i].scenario), std::move(series[i])});
         page.text() = simulate::report_page(a.file, reported);
+    }
     if (!page.close()) {
         complain("simulate", fmt::format("writing {} failed: {}", config::in_marks(a.report), words_of(page.error())));
         return failed;
     }
+    std::vector<compared_run> sorted;
+    for (const std::size_t i : order)
+        sorted.push_back(std::move(runs[i]));
     output out;
     if (a.json)
-        out.line(several ? as_json(runs) : simulate::to_json(runs.front().sum));
+        out.line(several ? as_json(sorted, made->others) : simulate::to_json(sorted.front().sum));
+    else if (a.rank)
+        out.write(ranking(sorted, brokers_in_trouble(made->all.front().scenario), made->others));
     else if (!a.against.empty())
-        out.write(side_by_side(*made, runs));
+        out.write(side_by_side(sorted));
     else if (!a.sweep.empty())
-        out.write(one_below_another(a.sweep.substr(0, a.sweep.find('=')), runs));
+        out.write(one_below_another(a.sweep.substr(0, a.sweep.find('=')), sorted));
     else
-        out.write(as_text(runs.front().sum));
+        out.write(as_text(sorted.front().sum));
     return out.finish("simulate") ? done : failed;
 }
 
@@ -467,7 +462,9 @@ void add_simulate(CLI::App& program, chosen_command& chosen)
            "run once for each value, as fault.error_rate=0.1,0.2,0.5")
         ->type_name("KEY=A,B,...")
         ->excludes(against);
-    app.get_option("--decisions")->excludes(against)->excludes(app.get_option("--sweep"));
+    CLI::Option* rank = app.add_flag("--rank", a->rank, "run with each selector and each fault strategy there is, and list the best first");
+    rank->excludes(against)->excludes(app.get_option("--sweep"));
+    app.get_option("--decisions")->excludes(against)->excludes(app.get_option("--sweep"))->excludes(rank);
     app.callback([a, &chosen] { chosen = [a] { return run(*a); }; });
 }
 

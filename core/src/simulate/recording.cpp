@@ -92,13 +92,11 @@ void recording::close(std::int64_t end_ms)
         (void)piece_at(end_ms - 1);
 }
 
-std::map<std::size_t, std::pair<std::uint64_t, std::uint64_t>> recording::keys() const
+std::map<std::pair<std::size_t, std::size_t>, std::uint64_t> recording::keys() const
 {
-    std::map<std::size_t, std::pair<std::uint64_t, std::uint64_t>> out;
-    for (const auto& [key, place] : keys_) {
-        ++out[place.first].first;
-        ++out[place.last].second;
-    }
+    std::map<std::pair<std::size_t, std::size_t>, std::uint64_t> out;
+    for (const auto& [key, place] : keys_)
+        ++out[{place.first, place.last}];
     return out;
 }
 

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace shunt::simulate {
@@ -42,8 +43,8 @@ public:
     [[nodiscard]] const std::vector<piece>& pieces() const noexcept { return pieces_; }
     [[nodiscard]] const std::vector<std::string>& brokers() const noexcept { return brokers_; }
     [[nodiscard]] const std::vector<std::vector<stretch>>& stretches() const noexcept { return stretches_; }  ///< by broker; not of those available
-    /// Keys by the broker of their first and of their last stored message.
-    [[nodiscard]] std::map<std::size_t, std::pair<std::uint64_t, std::uint64_t>> keys() const;
+    /// How many keys had their first stored message on the one broker, their last on the other.
+    [[nodiscard]] std::map<std::pair<std::size_t, std::size_t>, std::uint64_t> keys() const;
 
 private:
     [[nodiscard]] std::size_t number_of(std::string_view broker);

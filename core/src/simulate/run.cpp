@@ -71,13 +71,15 @@ public:
         else
             ++long_[ms];
         ++n_;
+        sum_ms_ += ms;
     }
 
     [[nodiscard]] std::optional<percentiles> result() const
     {
         if (n_ == 0)
             return std::nullopt;
-        return percentiles{nth(rank(500)), nth(rank(900)), nth(rank(990)), nth(rank(999)), nth(n_)};
+        return percentiles{nth(rank(500)), nth(rank(900)), nth(rank(990)), nth(rank(999)), nth(n_),
+                           static_cast<double>(sum_ms_) / static_cast<double>(n_)};
     }
 
 private:
@@ -99,6 +101,7 @@ private:
     std::vector<std::uint64_t> short_ = std::vector<std::uint64_t>(4096);
     std::map<std::int64_t, std::uint64_t> long_;
     std::uint64_t n_ = 0;
+    std::int64_t sum_ms_ = 0;
 };
 
 // ---- what the run is made of ----

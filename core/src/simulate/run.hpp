@@ -65,6 +65,7 @@ public:
 
 struct percentiles {
     std::int64_t p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;
+    double mean = 0;
 };
 
 struct summary {

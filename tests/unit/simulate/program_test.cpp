@@ -157,6 +157,60 @@ TEST_F(Simulate, SweepsAValue)
     EXPECT_EQ(simulate(shipped + "one-slow.toml --sweep seed=1,2 --decisions " + folder_ + "d").status, 2);
 }
 
+// ---- all policies there are ----
+
+TEST_F(Simulate, RanksAllPoliciesTheBestFirst)
+{
+    const auto r = simulate(shipped + "one-slow.toml --rank --json");
+    EXPECT_EQ(r.status, 0) << r.err;
+    const auto ranked = boost::json::parse(r.out).as_object();
+    const auto& runs = ranked.at("runs").as_array();
+    ASSERT_EQ(runs.size(), 7u * 3u) << "selectors without a key and without a setting they need, by fault strategies";
+    const auto p99 = [](const boost::json::value& run) { return run.at("summary").at("latency_ms").at("p99").as_int64(); };
+    int own = 0;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+        own += runs[i].at("of_the_file").as_bool() ? 1 : 0;
+        if (i > 0) {
+            EXPECT_LE(p99(runs[i - 1]), p99(runs[i]));
+        }
+    }
+    EXPECT_EQ(own, 1);
+    EXPECT_EQ(ranked.at("left_out"), boost::json::parse(R"([{"name":"consistent-hash","why":"no message has a key"},{"name":"hash","why":"no message has a key"},
+        {"name":"machine-room","why":"needs rooms"}])"));
+    const auto text = simulate(shipped + "one-slow.toml --rank");
+    EXPECT_NE(text.out.find("best-queue + latency-fault *"), std::string::npos) << text.out;
+    EXPECT_NE(text.out.find("Left out: machine-room (needs rooms)."), std::string::npos) << text.out;
+}
+
+TEST_F(Simulate, RanksKeyedMessagesByWhatBecomesOfTheirOrder)
+{
+    const auto runs = boost::json::parse(simulate(shipped + "hot-key.toml --rank --json").out).at("runs").as_array();
+    EXPECT_EQ(runs.size(), 9u * 3u);
+    EXPECT_EQ(runs.front().at("out_of_order").as_int64(), 0);
+    EXPECT_GT(runs.back().at("out_of_order").as_int64(), 0);
+    EXPECT_NE(std::string(runs.front().at("policy").as_string()).find("hash"), std::string::npos);
+}
+
+TEST_F(Simulate, RanksWithTheSettingsOfTheFile)
+{
+    const auto r = simulate(shipped + "room-lost.toml --rank");
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_NE(r.out.find("machine-room + latency-fault *"), std::string::npos) << r.out;
+    EXPECT_NE(r.out.find("machine-room + none"), std::string::npos) << "its rooms are those of the file: " << r.out;
+    EXPECT_EQ(r.out.find("needs rooms"), std::string::npos);
+    EXPECT_EQ(simulate(shipped + "room-lost.toml --rank --sweep seed=1,2").status, 2);
+    EXPECT_EQ(simulate(shipped + "room-lost.toml --rank --decisions " + folder_ + "d").status, 2);
+}
+
+TEST_F(Simulate, WarnsOfRoomsThatNoBrokerIsIn)
+{
+    const auto r = simulate(shipped + "room-lost.toml --rank --json --set selector.spill=[\\\"wset\\\"]");
+    EXPECT_EQ(r.status, 0) << r.err;
+    EXPECT_NE(r.err.find("warning: "), std::string::npos) << r.err;
+    EXPECT_NE(r.err.find("'wset'; it must be a room that some broker is in (did you mean 'west'?)"), std::string::npos) << r.err;
+    EXPECT_EQ(r.err.find("warning: "), r.err.rfind("warning: ")) << "once, however many runs there are";
+}
+
 TEST_F(Simulate, ChangesValuesAndTellsWhichChangeIsWrong)
 {
     const auto r = simulate(shipped + "one-slow.toml --json --set at[0].send=10 --set at[0].every=1ms");

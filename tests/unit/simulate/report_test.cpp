@@ -13,9 +13,14 @@ namespace {
 class series_keeper final : public observer {
 public:
     void decided(const line& l) override { series.decided(l); }
-    void ended(const send_end& e) override { series.ended(e); }
+    void ended(const send_end& e) override
+    {
+        series.ended(e);
+        keys.ended(e);
+    }
     void judged(std::int64_t t_ms, std::string_view broker, verdict v) override { series.judged(t_ms, broker, v); }
     recording series;
+    key_watch keys;
 };
 
 reported_run recorded(const std::string& text)
@@ -25,7 +30,7 @@ reported_run recorded(const std::string& text)
     run_result r = run(s, bundled(), k);
     EXPECT_EQ(r.error, "");
     k.series.close(r.sum.end_ms);
-    return {"a <file>", "p \"q\"", std::move(r.sum), std::move(k.series)};
+    return {"a <file>", "p \"q\"", std::move(r.sum), k.keys.result(), script_of(s), std::move(k.series)};
 }
 
 std::string stretches(const recording& r, std::size_t broker)
