@@ -165,6 +165,9 @@ said ask_filtered(const snapshot& s, selector_set& set, const shunt_msg& msg, de
             if (any_bit(fits, words)) {
                 narrowed.candidates = fits;
                 const said answer = ask(s, set.chooser, narrowed, msg, out);
+                const bool first_choice = std::all_of(level.begin(), level.end(), [](std::uint32_t l) { return l == 0; });
+                if (answer == said::queue && !first_choice && t == sdk::tier::untried_available && out.because != why::avoid_tried)
+                    out.because = why::spill;  // the filters' first choice had nobody: worth more than the chooser's own word
                 if (answer == said::queue || answer == said::failed)
                     return answer;
                 (answer == said::refused ? refused : abstained) = true;

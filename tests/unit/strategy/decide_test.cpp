@@ -243,6 +243,17 @@ TEST_F(Decide, AsksAboutTheFirstLevelOfAFilterThatHasQueues)
     EXPECT_EQ(at.named(decide(*at.s, *at.set, {})), "b-0");
 }
 
+TEST_F(Decide, SaysWhenAFiltersFirstChoiceHadNobody)
+{
+    const auto why_with = [](std::vector<std::string> first_to_last) {
+        selectors()["filter-1"].filter = levels(std::move(first_to_last));
+        situation at({{"a"}, {"b"}}, {"filter-1"});
+        return decide(*at.s, *at.set, {}).because;
+    };
+    EXPECT_EQ(why_with({"nowhere", "b"}), why::spill);
+    EXPECT_NE(why_with({"a", "b"}), why::spill) << "then it is the chooser's own word";
+}
+
 TEST_F(Decide, PutsHealthBeforeTheLevelsOfAFilter)
 {
     faults()["fault"].evaluate = [](const shunt_broker*, std::uint32_t, std::int64_t, std::uint64_t* available, std::uint64_t*,
