@@ -5,6 +5,8 @@
 #include <shunt/sdk/plugin.hpp>
 #include <shunt/sdk/tiers.hpp>
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 
 namespace {
@@ -96,11 +98,24 @@ private:
         entries_ = std::move(entries);
         names_ = std::move(names);
         known_route_ = v.route_gen();
+        bring_into_proportion(std::max<std::int64_t>(weights, 1));
 
         // Once: a walk of at most some ten thousand additions into the period.
         const auto walk = std::min<std::uint64_t>(static_cast<std::uint64_t>(std::max<std::int64_t>(weights, 1)), 1 + 32768 / entries_.size());
         for (std::uint64_t i = std::exchange(steps_ahead_, 0) % walk; i > 0; --i)
             (void)richest([](const entry&) { return true; });
+    }
+
+    /// Among large weights an account may stand at more than smaller new ones give in a whole period. That would be a jump.
+    void bring_into_proportion(std::int64_t period) noexcept
+    {
+        std::int64_t most = 0;
+        for (const entry& e : entries_)
+            most = std::max(most, std::abs(e.account));
+        if (most <= period)
+            return;
+        for (entry& e : entries_)
+            e.account = static_cast<std::int64_t>(static_cast<double>(e.account) * static_cast<double>(period) / static_cast<double>(most));
     }
 
     bool by_queue_;
