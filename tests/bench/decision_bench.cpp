@@ -32,6 +32,8 @@ struct situation {
     {
         shunt::policy_options o;
         o.selector.use = selector;
+        if (o.selector.use == "machine-room")
+            o.selector.settings["rooms"] = shunt::setting_array{"nowhere"};
         o.fault.use = "latency-fault";
         std::vector<strategy::setting_problem> problems;
         pol = strategy::policy::make("bench", o,
@@ -125,6 +127,7 @@ BENCHMARK_CAPTURE(decide, least_inflight, "least-inflight")->Apply(sizes);
 BENCHMARK_CAPTURE(decide, weighted_round_robin, "weighted-round-robin")->Apply(sizes);
 BENCHMARK_CAPTURE(decide, weighted_random, "weighted-random")->Apply(sizes);
 BENCHMARK_CAPTURE(decide, consistent_hash, "consistent-hash")->Apply(sizes);
+BENCHMARK_CAPTURE(decide, machine_room, "machine-room")->Apply(sizes);
 
 }  // namespace
 
