@@ -3,7 +3,7 @@
 #
 # usage: sh tests/support/install.sh [tests]
 #   (nothing)   what building shunt, its examples and its tests takes
-#   tests       also what only running all tests takes: a JDK and Maven for the real RocketMQ, clang for the fuzz targets, ...
+#   tests       also what only running all tests takes: a JDK and Maven for the real RocketMQ, clang for the fuzz targets, a browser, ...
 #
 # SHUNT_NO_INSTALL=1 leaves the machine alone: for systems that are not Debian and have the same things from elsewhere.
 set -eu
@@ -14,7 +14,8 @@ build="g++ cmake ninja-build ccache
     libssl-dev zlib1g-dev liblz4-dev libzstd-dev libxxhash-dev
     libgtest-dev libbenchmark-dev python3"
 tests="openjdk-17-jdk-headless maven ca-certificates
-    clang-14 libclang-rt-14-dev valgrind binutils util-linux make rustc cargo"
+    clang-14 libclang-rt-14-dev valgrind binutils util-linux make rustc cargo
+    chromium-headless-shell fonts-dejavu-core"
 
 case ${1-} in
     "") wanted=$build ;;
