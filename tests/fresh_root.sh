@@ -29,6 +29,7 @@ die() {
     echo "fresh_root.sh: $*" >&2
     exit 1
 }
+. "$repo/tests/support/debian_root.sh"
 
 if [ -z "$inside" ]; then
     [ "$(id -u)" -eq 0 ] || die "not root; a root file system can be made by root alone"
@@ -47,42 +48,9 @@ fi
 # ---- from here on in namespaces of our own ----
 
 target=$inside/debian
-mirror=$(apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' | awk '$1 == "bookworm" { print $2; exit }')
-[ -n "$mirror" ] || die "this machine's apt has no source for bookworm"
-
 started=$(date +%s)
-debootstrap --variant=minbase --include=ca-certificates bookworm "$target" "$mirror" >"$inside/debootstrap.log" 2>&1 ||
-    die "debootstrap failed: $(tail -n 20 "$inside/debootstrap.log")"
+make_debian_root "$target" "$inside"
 echo "debootstrap: $(($(date +%s) - started)) s"
-
-# The machine's way to its package registries.
-rm -f "$target/etc/apt/sources.list"
-for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.sources /etc/apt/sources.list.d/*.list; do
-    [ ! -f "$file" ] || cp "$file" "$target$file"
-done
-apt-config dump Acquire --format '%F "%v";%n' | grep -E 'Proxy|::(http|https)::' >"$target/etc/apt/apt.conf.d/90machine" || true
-for file in /etc/resolv.conf /etc/hosts "$HOME/.m2/settings.xml"; do
-    if [ -f "$file" ]; then
-        mkdir -p "$(dirname "$target$file")"
-        cp -L "$file" "$target$file"
-    fi
-done
-mkdir -p "$target/usr/local/share/ca-certificates"
-cp -R /usr/local/share/ca-certificates/. "$target/usr/local/share/ca-certificates/"
-
-mount -t proc proc "$target/proc"
-mount --bind /sys "$target/sys"
-mount --rbind /dev "$target/dev"
-mount -t tmpfs tmpfs "$target/dev/shm"
-
-in_root() { # FOLDER COMMAND...
-    folder=$1
-    shift
-    env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 CI=true \
-        ${http_proxy:+"http_proxy=$http_proxy"} ${https_proxy:+"https_proxy=$https_proxy"} ${no_proxy:+"no_proxy=$no_proxy"} \
-        chroot "$target" sh -c 'cd "$0" && exec "$@"' "$folder" "$@" </dev/null
-}
-in_root / update-ca-certificates >"$inside/certificates.log" 2>&1 || die "update-ca-certificates: $(cat "$inside/certificates.log")"
 
 clone() {
     git -c safe.directory='*' clone -q --no-hardlinks "$repo" "$target/home/$1"
@@ -95,7 +63,7 @@ timed() { # WHAT LIMIT FOLDER COMMAND...
     shift 2
     echo "---- $what"
     started=$(date +%s)
-    in_root "$@" || die "$what: failed"
+    in_root "$target" "$@" || die "$what: failed"
     took=$(($(date +%s) - started))
     line="$what: $took s (at most $limit s)"
     if [ "$took" -gt "$limit" ]; then

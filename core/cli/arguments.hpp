@@ -40,7 +40,7 @@ template <typename Rule, typename T>
 CLI::Option* add_option(CLI::App& app, const std::string& flags, const Rule& rule, T& out, const std::string& help)
 {
     const std::string name = flags.substr(flags.rfind(',') + 1);  // the long one
-    return app.add_option_function<std::string>(
+    CLI::Option* const option = app.add_option_function<std::string>(
         flags,
         [name, rule, &out](const std::string& text) {
             setting written = as_setting(text);
@@ -59,6 +59,13 @@ CLI::Option* add_option(CLI::App& app, const std::string& flags, const Rule& rul
                 out = *value;
         },
         help);
+    if constexpr (requires { rule.words.words; }) {
+        std::string words;
+        for (const std::string& word : rule.words.words)
+            words += (words.empty() ? "" : "|") + word;
+        option->type_name(words);
+    }
+    return option;
 }
 
 /// Plain text; "[a]" and the like are not taken apart.

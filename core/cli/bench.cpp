@@ -152,7 +152,7 @@ void add_bench(CLI::App& program, chosen_command& chosen)
     where.require_option(1);
     add_text(app, "-t,--topic", a->topic, "where to; bench unless said")->type_name("TOPIC");
     add_option(app, "--mode", config::enumerated<send_mode>{{{"sync", "async", "oneway"}}}, a->plan.mode,
-               "sync, async or oneway; async unless said")->type_name("MODE");
+               "async unless said");
     add_option(app, "--size", config::byte_size{1, 64 * 1024 * 1024}, a->size, "of a body; 256 unless said")->type_name("BYTES");
     add_option(app, "--count", config::whole_number{1, 1'000'000'000'000}, a->count, "messages; 100000 unless said")->type_name("N");
     add_option(app, "--in-flight", config::whole_number{1, 1'000'000}, a->plan.in_flight,

@@ -2,6 +2,7 @@
 
 #include "command.hpp"
 #include "console.hpp"
+#include "generate.hpp"
 
 #include <config/value.hpp>
 #include <strategy/settings_check.hpp>
@@ -10,6 +11,7 @@
 
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -64,6 +66,8 @@ int main(int argc, char** argv)
     chosen_command chosen;
     for (const auto add : {add_send, add_tail, add_route, add_cluster, add_plugin, add_config, add_simulate, add_bench})
         add(program, chosen);
+    if (argc == 3 && std::string_view(argv[1]) == "--generate")  // for the build
+        return generate(program, argv[2]);
     try {
         program.parse(argc, argv);
     } catch (const CLI::Success& help) {

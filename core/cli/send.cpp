@@ -257,7 +257,7 @@ void add_send(CLI::App& program, chosen_command& chosen)
         ->type_name("BROKER/ID")
         ->excludes(policy);
     add_option(app, "--mode", config::enumerated<send_mode>{{{"sync", "async", "oneway"}}}, a->plan.mode,
-               "sync: one after another. async: many at once. oneway: nobody answers. sync unless said")->type_name("MODE");
+               "sync: one after another. async: many at once. oneway: nobody answers. sync unless said");
     add_option(app, "--in-flight", config::whole_number{1, 1'000'000}, a->plan.in_flight,
                "async, oneway: at most so many at once; 256 unless said")->type_name("N");
     add_option(app, "--threads", config::whole_number{1, 256}, a->plan.threads, "that send; 1 unless said")->type_name("N");

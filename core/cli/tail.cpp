@@ -397,7 +397,7 @@ void add_tail(CLI::App& program, chosen_command& chosen)
     add_text(app, "-c,--config", a->config, "the configuration, see config/shunt.toml")->required()->type_name("FILE");
     add_option(app, "-t,--topic", config::topic_rule(), a->topic, "what to read")->required()->type_name("TOPIC");
     add_option(app, "--from", config::enumerated<start>{{{"begin", "end"}}}, a->from,
-               "begin: all there is. end: only what comes. begin unless said")->type_name("WHERE");
+               "begin: all there is. end: only what comes. begin unless said");
     add_option(app, "--count", config::whole_number{1, 1'000'000'000'000}, a->count, "so many messages, then end")->type_name("N");
     app.add_flag("--follow", a->follow, "go on with what comes, until ctrl-c");
     app.add_flag("--json", a->json, "a line of JSON for each message");

@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <shunt/detail/export.hpp>
+
 #include <boost/system/error_code.hpp>
 #include <boost/system/result.hpp>
 
@@ -24,7 +26,7 @@ enum class outcome : std::uint8_t {
 };
 
 /// "stored", "not_sent", "unknown", "rejected".
-[[nodiscard]] std::string_view to_string(outcome o) noexcept;
+[[nodiscard]] SHUNT_EXPORT std::string_view to_string(outcome o) noexcept;
 
 /// Why a send did not end `stored`. One condition each.
 enum class errc : int {
@@ -59,15 +61,15 @@ enum class errc : int {
 };
 
 /// Makes `errc` usable as an error_code.
-[[nodiscard]] error_code make_error_code(errc e) noexcept;
-[[nodiscard]] error_condition make_error_condition(outcome o) noexcept;
-[[nodiscard]] const boost::system::error_category& send_category() noexcept;
+[[nodiscard]] SHUNT_EXPORT error_code make_error_code(errc e) noexcept;
+[[nodiscard]] SHUNT_EXPORT error_condition make_error_condition(outcome o) noexcept;
+[[nodiscard]] SHUNT_EXPORT const boost::system::error_category& send_category() noexcept;
 
 /// The error of a send as code and outcome in one: `errc` and what it means here (cancelled and connection_lost can
 /// mean not_sent or unknown).
-[[nodiscard]] error_code make_send_error(errc e, outcome o) noexcept;
+[[nodiscard]] SHUNT_EXPORT error_code make_send_error(errc e, outcome o) noexcept;
 /// The outcome that an error of send_category stands for; success is `stored`.
-[[nodiscard]] outcome outcome_of(const error_code& ec) noexcept;
+[[nodiscard]] SHUNT_EXPORT outcome outcome_of(const error_code& ec) noexcept;
 
 /// Building a producer failed: all that is wrong, ready to be printed, one problem a line.
 struct setup_error {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <shunt/detail/completion.hpp>
+#include <shunt/detail/export.hpp>
 #include <shunt/error.hpp>
 #include <shunt/message.hpp>
 #include <shunt/options.hpp>
@@ -99,25 +100,25 @@ public:
     using executor_type = boost::asio::any_io_executor;
 
     /// Checks everything, loads the plugins and starts. No name server is asked yet. Errors: everything that is wrong.
-    [[nodiscard]] static boost::system::result<producer, setup_error> create(producer_options options);
-    [[nodiscard]] static boost::system::result<producer, setup_error> create(producer_options options, executor_type executor);
+    [[nodiscard]] SHUNT_EXPORT static boost::system::result<producer, setup_error> create(producer_options options);
+    [[nodiscard]] SHUNT_EXPORT static boost::system::result<producer, setup_error> create(producer_options options, executor_type executor);
     /// The same, from a file.
-    [[nodiscard]] static boost::system::result<producer, setup_error> open(const std::string& file);
-    [[nodiscard]] static boost::system::result<producer, setup_error> open(const std::string& file, executor_type executor);
+    [[nodiscard]] SHUNT_EXPORT static boost::system::result<producer, setup_error> open(const std::string& file);
+    [[nodiscard]] SHUNT_EXPORT static boost::system::result<producer, setup_error> open(const std::string& file, executor_type executor);
 
-    producer(producer&&) noexcept;
-    producer& operator=(producer&&) noexcept;
+    SHUNT_EXPORT producer(producer&&) noexcept;
+    SHUNT_EXPORT producer& operator=(producer&&) noexcept;
     /// Closes with a deadline of 3 s if close() was not called.
-    ~producer();
+    SHUNT_EXPORT ~producer();
 
     /// Sends and waits for the end of the send; returns by its timeout + 100 ms at the latest. The error tells the
     /// outcome: `ec == outcome::not_sent`. On the producer's own I/O thread: errc::would_deadlock.
-    [[nodiscard]] result<receipt> send(message m, send_options options = {});
+    [[nodiscard]] SHUNT_EXPORT result<receipt> send(message m, send_options options = {});
     /// As send(), but hands the receipt over in every case: its `error` and `outcome` say how it went.
-    [[nodiscard]] receipt deliver(message m, send_options options = {});
+    [[nodiscard]] SHUNT_EXPORT receipt deliver(message m, send_options options = {});
     /// Hands the message to the socket; no broker answers. Outcome unknown when written, not_sent when it could not be.
-    [[nodiscard]] result<receipt> send_oneway(message m, send_options options = {});
-    [[nodiscard]] receipt deliver_oneway(message m, send_options options = {});
+    [[nodiscard]] SHUNT_EXPORT result<receipt> send_oneway(message m, send_options options = {});
+    [[nodiscard]] SHUNT_EXPORT receipt deliver_oneway(message m, send_options options = {});
 
     /// Sends. Completion: void(error_code, receipt), exactly once for every call, close() included. The handler runs on
     /// its associated executor; with none, on the producer's callback thread, where a throw is caught and counted.
@@ -139,25 +140,26 @@ public:
     }
 
     /// The route of a topic, asked for if it is not known. Blocks up to `timeout`.
-    [[nodiscard]] result<route_info> route(const std::string& topic, std::chrono::milliseconds timeout = std::chrono::seconds(3));
+    [[nodiscard]] SHUNT_EXPORT result<route_info> route(const std::string& topic,
+                                                        std::chrono::milliseconds timeout = std::chrono::seconds(3));
 
     /// Refuses new sends, lets those under way end, at the latest after `deadline`; what is not over then completes with
     /// errc::cancelled. Says goodbye to the brokers, ends the threads. Idempotent; from any thread but a handler's, where
     /// it starts the closing and returns at once. True: everything under way ended by itself.
-    bool close(std::chrono::milliseconds deadline = std::chrono::seconds(3));
+    SHUNT_EXPORT bool close(std::chrono::milliseconds deadline = std::chrono::seconds(3));
 
-    [[nodiscard]] shunt::counters counters() const;
+    [[nodiscard]] SHUNT_EXPORT shunt::counters counters() const;
     /// The executor the producer's I/O runs on. A handler bound to it runs on the I/O thread and must not block.
-    [[nodiscard]] executor_type get_executor() const;
+    [[nodiscard]] SHUNT_EXPORT executor_type get_executor() const;
     /// Generation of the policy table in force, from 1.
-    [[nodiscard]] std::uint64_t generation() const noexcept;
+    [[nodiscard]] SHUNT_EXPORT std::uint64_t generation() const noexcept;
     /// The name server's address of the embedded cluster, or of the first name server.
-    [[nodiscard]] std::string name_server() const;
+    [[nodiscard]] SHUNT_EXPORT std::string name_server() const;
 
 private:
-    explicit producer(std::shared_ptr<client::core> core);
-    static void start(const std::shared_ptr<client::core>& core, bool oneway, message&& m, send_options&& options,
-                      detail::completion&& done);
+    SHUNT_EXPORT explicit producer(std::shared_ptr<client::core> core);
+    SHUNT_EXPORT static void start(const std::shared_ptr<client::core>& core, bool oneway, message&& m, send_options&& options,
+                                   detail::completion&& done);
 
     template <typename CompletionToken>
     auto initiate(bool oneway, message m, send_options options, CompletionToken&& token)

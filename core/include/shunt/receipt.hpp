@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <shunt/detail/export.hpp>
 #include <shunt/error.hpp>
 
 #include <boost/container/small_vector.hpp>
@@ -55,7 +56,7 @@ public:
 
 /// How a broker stored a message.
 enum class store_status : std::uint8_t { ok, flush_disk_timeout, slave_not_available, flush_slave_timeout };
-[[nodiscard]] std::string_view to_string(store_status s) noexcept;
+[[nodiscard]] SHUNT_EXPORT std::string_view to_string(store_status s) noexcept;
 
 class receipt {
 public:

@@ -315,14 +315,12 @@ std::string bundled_folder()
     if (const fs::path program = fs::read_symlink("/proc/self/exe", ignored); !ignored)
         places.push_back(program.parent_path());
     for (const fs::path& place : places)
-        for (const fs::path& folder : {place / "../lib/shunt/plugins", place / ".." / SHUNT_INSTALL_LIBDIR / "shunt/plugins",
-                                       place / "shunt/plugins"})
+        for (const fs::path& folder : {place / "../lib/shunt/plugins", place / "shunt/plugins", place / "../shunt/plugins"})
             if (fs::is_directory(folder, ignored))
                 return fs::canonical(folder, ignored).string();
     if (&shunt_installed_plugin_folder != nullptr && fs::is_directory(shunt_installed_plugin_folder(), ignored))
         return fs::canonical(shunt_installed_plugin_folder(), ignored).string();
-    const fs::path installed = fs::path(SHUNT_INSTALL_FULL_LIBDIR) / "shunt/plugins";
-    return fs::is_directory(installed, ignored) ? installed.string() : std::string();
+    return fs::is_directory(SHUNT_INSTALL_PLUGIN_DIR, ignored) ? SHUNT_INSTALL_PLUGIN_DIR : std::string();
 }
 
 }  // namespace shunt::plugin

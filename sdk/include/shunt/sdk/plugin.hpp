@@ -377,7 +377,7 @@ concept concurrent = requires(const T& t, view v, message m) { t.select(v, m); }
 
 constexpr bool is_strategy_name(std::string_view s) noexcept
 {
-    return !s.empty() && std::ranges::all_of(s, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
+    return !s.empty() && std::all_of(s.begin(), s.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
 }
 
 template <class T>
