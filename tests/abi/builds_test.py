@@ -202,7 +202,8 @@ class Builds(unittest.TestCase):
                 env = environment(name)
                 file = configuration(folder, name, 5)
                 sent = shunt("send", "-c", file, "-t", "T", "--body", "x", "--count", "24", "--json", env=env)
-                self.assertEqual((sent.returncode, sent.stderr), (0, ""))
+                self.assertEqual(sent.returncode, 0, sent.stderr)
+                self.assertEqual(json.loads(sent.stdout)["counters"]["plugin_errors"], 0, sent.stderr)
                 self.assertEqual(json.loads(sent.stdout)["by_queue"],  # 5 and 12 queues have no common divisor
                                  {f"broker-{b}/{q}": 2 for b in "abc" for q in range(4)})
                 if "no exceptions" not in name:
@@ -236,7 +237,8 @@ class Builds(unittest.TestCase):
                     self.assertEqual(sent.returncode, 2)
                     self.assertRegex(sent.stderr, rf"libstep\.so.*1\.1.*this shunt speaks {re.escape(today)}")
                 else:
-                    self.assertEqual((sent.returncode, sent.stderr), (0, ""))
+                    self.assertEqual(sent.returncode, 0, sent.stderr)
+                    self.assertEqual(json.loads(sent.stdout)["counters"]["plugin_errors"], 0, sent.stderr)
                     self.assertEqual(set(json.loads(sent.stdout)["by_queue"].values()), {2})
 
 
