@@ -230,11 +230,11 @@ void check_folder(const std::string& folder)
         refuse_argument("DIR", folder, right);
     std::error_code error;
     const fs::file_status status = fs::status(folder, error);
-    if (!fs::exists(status) && status.type() != fs::file_type::not_found)
-        refuse_argument("DIR", folder, right, error.message());
-    if (status.type() == fs::file_type::not_found)
+    if (error == std::errc::no_such_file_or_directory)
         return;
-    if (status.type() != fs::file_type::directory)
+    if (error)
+        refuse_argument("DIR", folder, right, error.message());
+    if (!fs::is_directory(status))
         refuse_argument("DIR", folder, right, "it is a file");
     const fs::directory_iterator entry(folder, error);
     if (error)

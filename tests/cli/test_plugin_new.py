@@ -135,7 +135,7 @@ class New(Case):
     def test_a_file_is_no_folder(self):
         self.file("a-file", "mine")
         self.refuses("my-thing", "--kind", "selector", "a-file", saying=["DIR is 'a-file'", "it is a file"])
-        self.refuses("my-thing", "--kind", "selector", "a-file/below", saying="'a-file'")
+        self.refuses("my-thing", "--kind", "selector", "a-file/below", saying=["DIR is 'a-file/below'", "Not a directory"])
         self.refuses("my-thing", "--kind", "selector", "", saying="DIR is ''")
         self.assertEqual(read(self.folder, "a-file"), "mine")
 
