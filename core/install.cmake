@@ -5,7 +5,7 @@
 #   dev      libshunt-dev    include/shunt/, lib/libshunt.so or lib/libshunt.a, lib/cmake/shunt/, lib/pkgconfig/shunt.pc
 #   sdk      shunt-sdk-dev   include/shunt/sdk/, share/cmake/shunt/ (shuntConfig.cmake, shunt_add_plugin()), share/pkgconfig/
 #   program  shunt           bin/shunt, its manual pages and completions, share/shunt/config/: files to copy
-#   plugins  shunt-plugins   lib/shunt/plugins/*.so: the bundled strategies
+#   plugins  shunt-plugins   lib/shunt/plugins/*.so: the bundled strategies; lib/shunt/shunt-preflight: tries out plugins
 #
 # A prefix can be moved: whatever stands in these files is relative to where they lie. Works at the end of the configuration,
 # when plugins and the program are known.
@@ -101,6 +101,7 @@ function(shunt_install_)
     install(DIRECTORY ${PROJECT_BINARY_DIR}/share/zsh/site-functions/ DESTINATION ${SHUNT_ZSH_COMPLETIONS} COMPONENT program)
   endif()
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/config/ DESTINATION ${CMAKE_INSTALL_DATADIR}/shunt/config COMPONENT program)
+  install(TARGETS shunt_preflight RUNTIME DESTINATION lib/shunt COMPONENT plugins)
   get_property(plugins GLOBAL PROPERTY SHUNT_PLUGIN_NAMES)
   foreach(plugin IN LISTS plugins)
     get_target_property(folder ${plugin} SOURCE_DIR)

@@ -31,5 +31,6 @@ void add_simulate(CLI::App& program, chosen_command& chosen);
 void add_bench(CLI::App& program, chosen_command& chosen);
 // Below `plugin`.
 void add_plugin_new(CLI::App& plugin, chosen_command& chosen);
+void add_plugin_check(CLI::App& plugin, chosen_command& chosen);
 
 }  // namespace shunt::cli

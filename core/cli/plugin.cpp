@@ -1,4 +1,4 @@
-// shunt plugin: which strategies are there, and what each takes.
+// shunt plugin: which strategies are there, and what each takes. `check` has a file of its own.
 
 #include "arguments.hpp"
 #include "command.hpp"
@@ -261,7 +261,7 @@ int describe(const plugin_arguments& a)
 
 void add_plugin(CLI::App& program, chosen_command& chosen)
 {
-    CLI::App& app = *program.add_subcommand("plugin", "Shows which strategies are there, and what each of them takes.");
+    CLI::App& app = *program.add_subcommand("plugin", "Shows which strategies are there and what each of them takes, and checks plugins.");
     app.require_subcommand(1);
     const auto add = [&](const char* name, const char* what, int (*run)(const plugin_arguments&)) {
         auto a = std::make_shared<plugin_arguments>();
@@ -277,6 +277,7 @@ void add_plugin(CLI::App& program, chosen_command& chosen)
         "describe", "Describes a strategy, or all that a file offers: its settings with type, range and default, its flags.", describe);
     add_text(*sub, "NAME", a->what, "a strategy's name, or a plugin's file")->required()->type_name("|FILE");
     add_plugin_new(app, chosen);
+    add_plugin_check(app, chosen);
 }
 
 }  // namespace shunt::cli

@@ -44,14 +44,14 @@ for package in libshunt1 libshunt-dev shunt-sdk-dev shunt shunt-plugins; do
 done
 expect "libshunt1's dependencies" "$(field libshunt1 Depends)" "shunt-plugins (>= 1.0), *libc6 (>= *libssl3*libstdc++6*"
 expect "shunt's dependencies" "$(field shunt Depends)" "shunt-plugins (>= 1.0), *libc6 (>= *libssl3*libstdc++6*"
-expect "shunt-plugins' dependencies" "$(field shunt-plugins Depends)" "libc6 (>= *), *libstdc++6 (>= *)"
+expect "shunt-plugins' dependencies" "$(field shunt-plugins Depends)" "*libc6 (>= *libssl3*libstdc++6*"
 expect "libshunt-dev's dependencies" "$(field libshunt-dev Depends)" "libshunt1 (= $version), shunt-sdk-dev (= $version), libboost1*-dev"
 expect "shunt-sdk-dev's dependencies" "$(field shunt-sdk-dev Depends)" ""
 holds libshunt1 "/usr/lib/$triplet/libshunt.so.1" "/usr/lib/$triplet/libshunt.so.$version"
 holds libshunt-dev "/usr/lib/$triplet/libshunt.so" "/usr/lib/$triplet/pkgconfig/shunt.pc" /usr/include/shunt/producer.hpp
 holds shunt-sdk-dev /usr/include/shunt/sdk/abi.h /usr/share/cmake/shunt/shuntConfig.cmake /usr/share/pkgconfig/shunt-sdk.pc
 holds shunt /usr/bin/shunt /usr/share/man/man1/shunt.1 /usr/share/zsh/vendor-completions/_shunt /usr/share/shunt/config/shunt.toml
-holds shunt-plugins /usr/lib/shunt/plugins/libbest_queue.so /usr/lib/shunt/plugins/liblatency_fault.so
+holds shunt-plugins /usr/lib/shunt/plugins/libbest_queue.so /usr/lib/shunt/plugins/liblatency_fault.so /usr/lib/shunt/shunt-preflight
 
 library=$build/core/libshunt.so.$version
 soname=$(readelf --dynamic "$library" | sed -n 's/.*soname: \[\(.*\)\]/\1/p')

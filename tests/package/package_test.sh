@@ -33,7 +33,7 @@ case $step in
         mkdir -p "$scratch"
         "$cmake" --install "$build" --prefix "$scratch/first" >"$scratch/install.log" || die "$(cat "$scratch/install.log")"
         mv "$scratch/first" "$prefix"
-        for file in bin/shunt include/shunt/producer.hpp include/shunt/sdk/plugin.hpp lib/shunt/plugins/libbest_queue.so \
+        for file in bin/shunt include/shunt/producer.hpp include/shunt/sdk/plugin.hpp lib/shunt/plugins/libbest_queue.so lib/shunt/shunt-preflight \
             share/shunt/config/shunt.toml share/cmake/shunt/shuntConfig.cmake share/pkgconfig/shunt-sdk.pc \
             share/man/man1/shunt.1 share/man/man1/shunt-send.1 share/bash-completion/completions/shunt \
             share/zsh/*/_shunt share/fish/vendor_completions.d/shunt.fish; do

@@ -115,7 +115,7 @@ private:
                                fmt::format("rebuild it with the {}.x sdk", SHUNT_ABI_MAJOR)};
         newer_ = plugin_.abi_minor > SHUNT_ABI_MINOR;
         if (from_.noted != nullptr && from_.noted->abi_minor != plugin_.abi_minor)
-            return fault_found{refusal::bad_descriptor,
+            return fault_found{refusal::note_differs,
                                fmt::format("its note speaks of ABI {}, its descriptor of {}",
                                            abi_text(from_.noted->abi_major, from_.noted->abi_minor),
                                            abi_text(plugin_.abi_major, plugin_.abi_minor))};
@@ -195,8 +195,8 @@ private:
                                     refusal::bad_class, t))
             return v;
         if (!copy_text(t.name, c.name) || !is_strategy_name(c.name))
-            return bad(fmt::format("its {} table {} is called {}", to_string(c.kind), index, in_quotes(c.name)),
-                       "a name is made of a-z, 0-9 and '-'");
+            return fault_found{refusal::bad_name, fmt::format("its {} table {} is called {}", to_string(c.kind), index, in_quotes(c.name)),
+                               "a name is made of a-z, 0-9 and '-'"};
         const std::string what = fmt::format("its {} {}", to_string(c.kind), in_quotes(c.name));
         if (!copy_text(t.summary, c.summary))
             return bad(what + " has a summary that is no UTF-8 text");
@@ -218,13 +218,13 @@ private:
     verdict read_params(const std::string& what, const Class& t, strategy::strategy_class& c)
     {
         const auto bad = [&](std::string found, std::string right = "rebuild it with the sdk") {
-            return fault_found{refusal::bad_class, fmt::format("{} {}", what, found), std::move(right)};
+            return fault_found{refusal::bad_parameter, fmt::format("{} {}", what, found), std::move(right)};
         };
         if (t.n_params == 0)
             return {};
         if (t.n_params > most_elements || t.params == nullptr)
             return bad(fmt::format("says {} parameters{}", t.n_params, t.params == nullptr ? " and gives none" : ""));
-        if (verdict v = check_size(fmt::format("the param_stride of {}", what.substr(4)), t.param_stride, smallest_param, refusal::bad_class))
+        if (verdict v = check_size(fmt::format("the param_stride of {}", what.substr(4)), t.param_stride, smallest_param, refusal::bad_parameter))
             return v;
         std::set<std::string> names;
         for (std::uint32_t i = 0; i < t.n_params; ++i) {
@@ -270,7 +270,7 @@ private:
             described.insert(fmt::format("{}:{}", to_string(c->kind), c->name));
         if (noted == described)
             return {};
-        return fault_found{refusal::bad_descriptor, fmt::format("its note names {}, its descriptor {}", fmt::join(noted, ", "),
+        return fault_found{refusal::note_differs, fmt::format("its note names {}, its descriptor {}", fmt::join(noted, ", "),
                                                                 fmt::join(described, ", "))};
     }
 
@@ -292,7 +292,7 @@ load_error describe_plugin(shunt_entry_fn entry, const provenance& from, std::ve
     try {
         descriptor = entry(&handshake);
     } catch (...) {
-        return refuse(from.file, refusal::bad_descriptor, "its entry threw an exception", "no exception may leave a plugin");
+        return refuse(from.file, refusal::entry_threw, "its entry threw an exception", "no exception may leave a plugin");
     }
     if (descriptor == nullptr)
         return refuse(from.file, refusal::null_descriptor,

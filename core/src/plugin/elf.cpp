@@ -289,7 +289,7 @@ private:
             if (d.d_tag == DT_NEEDED)
                 out_.needed.emplace_back(*text);
             else
-                search_path_ = *text;
+                out_.search_path = *text;
         }
         return {};
     }
@@ -446,8 +446,8 @@ private:
             return no(refusal::static_tls,
                       "uses thread-local variables of the static model, for which a running program has hardly any room",
                       "compile it without -ftls-model=initial-exec");
-        if (!search_path_.empty())
-            warn(fmt::format("has a search path for libraries, {}", strategy::in_quotes(search_path_)));
+        if (!out_.search_path.empty())
+            warn(fmt::format("has a search path for libraries, {}", strategy::in_quotes(out_.search_path)));
         return {};
     }
 
@@ -512,7 +512,7 @@ private:
                 continue;
             out_.exports.emplace_back(*name);
             if (bind == STB_GNU_UNIQUE)
-                unique_.emplace_back(*name);
+                out_.unique.emplace_back(*name);
             if (*name == SHUNT_ENTRY_NAME)
                 entry_ = s;
         }
@@ -545,9 +545,9 @@ private:
                 return no(refusal::sanitizer, fmt::format("built with {}, this process is not", what),
                           "build both the same way");
 
-        if (!unique_.empty())
+        if (!out_.unique.empty())
             warn(fmt::format("has variables shared with other versions of itself ({}); build it with shunt_add_plugin() or "
-                             "-fno-gnu-unique", some(unique_)));
+                             "-fno-gnu-unique", some(out_.unique)));
         std::vector<std::string> more;
         for (const std::string& s : out_.exports)
             if (!s.starts_with("shunt_plugin_entry_v") && s != "_init" && s != "_fini" && s != "_end" && s != "_edata" &&
@@ -581,7 +581,7 @@ private:
         for (const std::string& library : out_.needed)
             if (!can_be_found(library))
                 return no(refusal::missing_dependency, fmt::format("needs {}, which is not on this system", strategy::in_quotes(library)),
-                          search_path_.find("$ORIGIN") == std::string::npos
+                          out_.search_path.find("$ORIGIN") == std::string::npos
                               ? "install it where the loader looks, or link it into the plugin"
                               : "what lies beside the plugin is not found, because a private copy is loaded; install it where "
                                 "the loader looks, or link it into the plugin");
@@ -614,7 +614,7 @@ private:
         const char* const text = ::dlerror();
         if (text == nullptr || std::strstr(text, "cannot open shared object file") == nullptr)
             return true;
-        for (std::string_view rest = search_path_; !rest.empty();) {
+        for (std::string_view rest = out_.search_path; !rest.empty();) {
             const std::size_t end = std::min(rest.find(':'), rest.size());
             const std::string folder(rest.substr(0, end));
             rest.remove_prefix(std::min(end + 1, rest.size()));
@@ -633,9 +633,8 @@ private:
     Elf64_Ehdr header_{};
     std::vector<Elf64_Phdr> segments_;
     std::vector<Elf64_Dyn> dynamic_;
-    std::string_view strings_, search_path_;
+    std::string_view strings_;
     std::optional<Elf64_Sym> entry_;
-    std::vector<std::string> unique_;
 };
 
 }  // namespace

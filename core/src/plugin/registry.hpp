@@ -20,7 +20,8 @@ namespace shunt::plugin {
 enum class refusal : std::uint8_t {
     none, not_found, not_a_file, writable_by_others, sha256_differs, not_elf, truncated, other_machine, not_shared_object,
     damaged, no_note, bad_note, abi_major, host_too_old, exec_stack, writable_code, static_tls, text_relocations,
-    missing_entry, sanitizer, missing_dependency, missing_version, undefined_symbol, load_failed, entry_elsewhere, null_descriptor, bad_descriptor, bad_class, wrong_kind, unknown_strategy,
+    missing_entry, sanitizer, missing_dependency, missing_version, undefined_symbol, load_failed, entry_elsewhere, entry_threw,
+    null_descriptor, bad_descriptor, note_differs, bad_class, bad_name, bad_parameter, wrong_kind, unknown_strategy,
     duplicate_name, too_many_images, copy_failed,
 };
 
@@ -45,6 +46,8 @@ struct elf_facts {
     std::vector<std::string> needed;    ///< DT_NEEDED
     std::vector<std::string> exports;   ///< defined dynamic symbols
     std::vector<std::string> imports;   ///< undefined dynamic symbols
+    std::vector<std::string> unique;    ///< STB_GNU_UNIQUE: variables shared with other files that have them
+    std::string search_path;            ///< DT_RUNPATH or DT_RPATH
     std::vector<std::string> warnings;  ///< RPATH, GNU_UNIQUE, more than one export, ...
 };
 

@@ -34,6 +34,5 @@ static const shunt_plugin plugin = {SHUNT_MAGIC, sizeof(shunt_plugin), 1, 0, GAL
 __attribute__((visibility("default"))) const shunt_plugin *shunt_plugin_entry_v1(const shunt_handshake *handshake);
 const shunt_plugin *shunt_plugin_entry_v1(const shunt_handshake *handshake)
 {
-    (void)handshake;
-    return &plugin;
+    return handshake->abi_major == 1 ? &plugin : 0;
 }

@@ -76,6 +76,18 @@
 #ifndef GALLERY_N_SELECTORS
 #define GALLERY_N_SELECTORS 1
 #endif
+#ifndef GALLERY_SUMMARY
+#define GALLERY_SUMMARY "for tests"
+#endif
+#ifndef GALLERY_SCHEMA
+#define GALLERY_SCHEMA 0
+#endif
+#ifndef GALLERY_EXPORT
+#define GALLERY_EXPORT 0
+#endif
+#ifndef GALLERY_IMPORT
+#define GALLERY_IMPORT 0
+#endif
 #ifndef GALLERY_QUEUE
 #define GALLERY_QUEUE 0
 #endif
@@ -119,8 +131,9 @@ static __attribute__((unused)) shunt_status gallery_select(shunt_selector *self,
 static const struct {
     shunt_selector_class known;
     uint64_t later[4];
-} gallery_class = {{GALLERY_CLASS_SIZE, GALLERY_CLASS_FLAGS, GALLERY_STR(GALLERY_NAME), GALLERY_STR("for tests"), GALLERY_PARAMS,
-                    0, GALLERY_CLASS_RESERVED, GALLERY_CREATE, GALLERY_DESTROY, GALLERY_SELECT, GALLERY_WANTS, GALLERY_FILTER, 0, 0, 0},
+} gallery_class = {{GALLERY_CLASS_SIZE, GALLERY_CLASS_FLAGS, GALLERY_STR(GALLERY_NAME), GALLERY_STR(GALLERY_SUMMARY), GALLERY_PARAMS,
+                    GALLERY_SCHEMA, GALLERY_CLASS_RESERVED, GALLERY_CREATE, GALLERY_DESTROY, GALLERY_SELECT, GALLERY_WANTS, GALLERY_FILTER,
+                    GALLERY_EXPORT, GALLERY_IMPORT, 0},
                    {1, 2, 3, 4}};
 
 static const shunt_selector_class *const gallery_selectors[] __attribute__((unused)) = {&gallery_class.known};
@@ -138,7 +151,8 @@ __attribute__((visibility("default"))) const shunt_plugin *GALLERY_ENTRY(const s
 
 const shunt_plugin *GALLERY_ENTRY(const shunt_handshake *handshake)
 {
-    (void)handshake;
+    if (handshake->abi_major != 1)
+        return 0;
     return GALLERY_ANSWER;
 }
 #endif

@@ -125,15 +125,15 @@ const std::vector<wrong_file>& wrong_files()
          {"needs the version \"GLIBC_9.", "libc.so.6", "no newer than this one"}},
         // the descriptor
         of_gallery("null_descriptor", refusal::null_descriptor, {"refuses this host, which speaks shunt ABI 1.0", "ask its author"}),
-        of_gallery("entry_throws", refusal::bad_descriptor, {"its entry threw an exception", "no exception may leave a plugin"}),
+        of_gallery("entry_throws", refusal::entry_threw, {"its entry threw an exception", "no exception may leave a plugin"}),
         of_gallery("wrong_magic", refusal::bad_descriptor, {"begins with 0x000000000000002a, not 0x53484e5450475631", "rebuild it"}),
         of_gallery("short_descriptor", refusal::bad_descriptor, {"its descriptor is 112 bytes", "at least 120"}),
         of_gallery("later_major_inside", refusal::abi_major, {"its descriptor speaks shunt ABI 2.0, this shunt speaks 1.0", "1.x sdk"}),
-        of_gallery("minor_differs", refusal::bad_descriptor, {"its note speaks of ABI 1.3, its descriptor of 1.0"}),
+        of_gallery("minor_differs", refusal::note_differs, {"its note speaks of ABI 1.3, its descriptor of 1.0"}),
         of_gallery("null_tables", refusal::bad_descriptor, {"says 1 selector tables and gives none", "it must give each"}),
         of_gallery("null_table", refusal::bad_descriptor, {"its selector table 0 is NULL"}),
         of_gallery("no_strategies", refusal::bad_descriptor, {"describes no strategy"}),
-        of_gallery("names_differ", refusal::bad_descriptor, {"its note names selector:promised, its descriptor selector:kept"}),
+        of_gallery("names_differ", refusal::note_differs, {"its note names selector:promised, its descriptor selector:kept"}),
         // a class
         of_gallery("short_struct", refusal::bad_class, {"its selector table 0 is 80 bytes", "it must be at least 88"}),
         of_gallery("ragged_struct", refusal::bad_class, {"its selector table 0 is 92 bytes", "whole members"}),
@@ -141,11 +141,11 @@ const std::vector<wrong_file>& wrong_files()
         of_gallery("unknown_flag", refusal::bad_class, {"its selector \"gallery\" has flags 0x40000000"}),
         of_gallery("no_select", refusal::bad_class, {"has no function select", "it must have one"}),
         of_gallery("no_filter", refusal::bad_class, {"has no function filter", "it must have one"}),
-        of_gallery("bad_name", refusal::bad_class, {"is called \"Bad_Name\"", "a-z, 0-9 and '-'"}),
-        of_gallery("bad_parameter", refusal::bad_class,
+        of_gallery("bad_name", refusal::bad_name, {"is called \"Bad_Name\"", "a-z, 0-9 and '-'"}),
+        of_gallery("bad_parameter", refusal::bad_parameter,
                    {"declares a parameter \"size\" badly: its default is 17; it must be a whole number from 1 to 16"}),
-        of_gallery("parameter_twice", refusal::bad_class, {"declares the parameter \"size\" twice", "correct the declaration"}),
-        of_gallery("small_stride", refusal::bad_class, {"the param_stride of selector \"gallery\" is 64 bytes", "at least 112"}),
+        of_gallery("parameter_twice", refusal::bad_parameter, {"declares the parameter \"size\" twice", "correct the declaration"}),
+        of_gallery("small_stride", refusal::bad_parameter, {"the param_stride of selector \"gallery\" is 64 bytes", "at least 112"}),
     };
     return all;
 }
