@@ -53,6 +53,7 @@ counters close_and_count(producer& p, std::chrono::milliseconds deadline)
     counts.in_flight_bytes = at_the_end.in_flight_bytes;
     counts.lanes = at_the_end.lanes;
     counts.connections = at_the_end.connections;
+    counts.record_error = at_the_end.record_error;
     return counts;
 }
 

@@ -31,7 +31,7 @@ namespace {
 constexpr std::string_view self = "send";
 
 struct send_arguments {
-    std::string config, topic, body, key, order_key, tag, receipts;
+    std::string config, topic, body, key, order_key, tag, receipts, record;
     std::vector<std::string> properties;
     std::optional<std::uint64_t> size;
     std::uint64_t count = 0;  // 0: as many as there are
@@ -140,6 +140,8 @@ int send(const send_arguments& a)
             return misused;
         }
     }
+    if (!a.record.empty())
+        loaded->options.record = a.record;
     const auto send_timeout = a.plan.options.timeout.count() != 0 ? a.plan.options.timeout : loaded->options.send_timeout;
     auto made = make_producer(self, std::move(loaded->options));
     if (!made)
@@ -199,6 +201,7 @@ int send(const send_arguments& a)
     if (receipts != nullptr)
         trouble(receipts->finish());
     trouble(sum.failures_text());
+    trouble(counts.record_error);
     if (const std::string text = plugin_trouble(counts); !text.empty())
         complain(self, text);  // every message may be stored all the same
 
@@ -266,6 +269,7 @@ void add_send(CLI::App& program, chosen_command& chosen)
     add_option(app, "--delay-level", config::whole_number{1, 18}, a->delay_level, "delivered later: 1s 5s 10s 30s 1m ... 2h")
         ->type_name("L");
     add_text(app, "--receipts", a->receipts, "a line of JSON for each message, in the order they were sent")->type_name("FILE");
+    add_text(app, "--record", a->record, "the run as a scenario: `shunt simulate FILE` runs it again, also by another policy")->type_name("FILE");
     app.add_flag("--json", a->json, "the summary as one object");
     app.callback([a, body, key, order_key, &chosen] {
         a->has_body = body->count() != 0;

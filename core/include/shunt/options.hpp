@@ -110,6 +110,9 @@ struct producer_options {
     std::string client_id;                         ///< empty: made from address, pid and a random part
 
     bool watch = false;                            ///< take over changes of the file while running
+    /// A file that the run is written to when the producer closes, as a scenario for `shunt simulate`; empty: none. It is of
+    /// the first topic something is sent to; with "{topic}" in its name there is one of each topic, of the first 16.
+    std::string record;
 
     plugin_options plugins;
     std::map<std::string, policy_options, std::less<>> policies;  ///< "default" is there if not given

@@ -67,6 +67,7 @@ public:
     std::uint64_t callbacks_threw = 0;
     std::uint64_t in_flight_messages = 0, in_flight_bytes = 0, lanes = 0, connections = 0;  // gauges
     std::string last_plugin_error;  ///< which policy's strategy failed last, and what it said; empty: none did
+    std::string record_error;       ///< after close(): why producer_options::record was not written; empty: it was, or is not set
 
     counters() = default;
 };

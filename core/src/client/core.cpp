@@ -92,6 +92,9 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
         config::check_strategies(options, *p.registry, problems);
     if (!problems.empty())
         return setup_error{lines(problems)};
+    if (!options.record.empty())
+        if (auto wrong = recorder::obstacle(options.record))
+            return setup_error{*std::move(wrong)};
     if (options.embedded) {
         cluster::options wanted;
         wanted.brokers = static_cast<int>(options.embedded_brokers);
@@ -157,6 +160,8 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
     c.routes_ = std::make_unique<route_cache>(*c.links_, *c.servers_, settings, c.random(),
                                               [&c](const auto& r, const auto& changes) { c.route_changed(r, changes); });
     c.routes_->on_note = [&c](std::string_view text) { c.note(observe::level::warn, text); };
+    if (!c.options_.record.empty())
+        c.recorder_ = std::make_unique<recorder>(c.options_.record, c.options_.plugins);
     c.heartbeat_timer_ = std::make_unique<boost::asio::steady_timer>(c.executor_);
     for (core_hook* hook : {&c.verdict_timer_, &c.penalty_timer_, &c.close_timer_, &c.queue_timer_, &c.route_timer_, &c.aside_timer_})
         hook->owner = &c;
@@ -228,6 +233,7 @@ core::~core()
         else
             own_thread_.join();
     }
+    write_record();  // if close() could not
     slots_->clear();
     for (operation* list : {inbox_.exchange(nullptr), pool_.exchange(nullptr), ended_.exchange(nullptr), callback_first_}) {
         while (list != nullptr)
@@ -356,6 +362,8 @@ shunt::counters core::counters() const
     c.in_flight_messages = in_flight_.messages();
     c.in_flight_bytes = in_flight_.bytes();
     c.lanes = get(count_.lanes);
+    const std::lock_guard lock(closed_lock_);
+    c.record_error = record_error_;
     return c;
 }
 
@@ -473,6 +481,7 @@ void core::closed()
     io_over_.store(true, std::memory_order_seq_cst);
     release_what_is_left();
     work_.reset();
+    write_record();
     {
         const std::lock_guard lock(closed_lock_);
         closed_done_ = true;

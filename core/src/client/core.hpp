@@ -11,6 +11,7 @@
 #include <client/names.hpp>
 #include <client/op_list.hpp>
 #include <client/operation.hpp>
+#include <client/recorder.hpp>
 #include <client/route_cache.hpp>
 #include <client/slots.hpp>
 #include <net/links.hpp>
@@ -126,6 +127,11 @@ private:
     void on_turn();
     void flush_callbacks();
 
+    // ---- the record of the run (record.cpp); only where one is kept ----
+    [[nodiscard]] record::recording* recording_of(const operation& op);
+    void record_attempt(const operation& op, const send::attempt_result& ended, std::int64_t latency_ns);
+    void record_send(const operation& op);
+
     // ---- routes, verdicts, brokers (routes.cpp) ----
     void route_changed(const std::shared_ptr<const route::topic_route>& r, const std::vector<std::string>& changes);
     void route_answered(const std::string& topic, route_cache::answer a, std::string_view text);
@@ -155,6 +161,7 @@ private:
     void cancel_all();
     void say_goodbye();
     void closed();
+    void write_record();
     void note(observe::level l, std::string_view text);
 
     // While sends wait for a queue their routes are asked for so often: a little less than the cache allows.
@@ -240,10 +247,12 @@ private:
     operation* callback_first_ = nullptr;
     operation* callback_last_ = nullptr;
     callback_thread callbacks_;
+    std::unique_ptr<recorder> recorder_;      // null: no record is wanted
 
-    std::mutex closed_lock_;
+    mutable std::mutex closed_lock_;
     std::condition_variable closed_cv_;
     bool closed_done_ = false, close_asked_ = false;
+    std::string record_error_;
     std::atomic<bool> closed_clean_{true};
     std::mutex join_lock_;
 };

@@ -345,6 +345,8 @@ void core::attempt_over(operation& op, const net::reply& r)
             op.rejection = rec.error;
     }
 
+    if (recorder_ != nullptr)
+        record_attempt(op, ended, a.latency.count());
     if (m.feedback) {
         shunt_feedback& f = feedback_.emplace_back();
         f.struct_size = sizeof f;
@@ -418,6 +420,8 @@ void core::complete(operation& op)
                         : r.outcome == outcome::rejected ? count_.rejected
                                                          : count_.not_sent;
     outcome_count.fetch_add(1, std::memory_order_relaxed);
+    if (recorder_ != nullptr)
+        record_send(op);
     forget_live(op);
     if (op.laned) {
         r.after_unknown = lanes_.after_doubt(op.msg.topic(), op.key);

@@ -60,6 +60,7 @@ public:
     receipt result;
     detail::completion done;  // async only
     thread_slot* caller = nullptr;  // sync only: whom to wake
+    std::uint32_t thread = 0;       // that sent it: its slot's number
     send::machine machine;
 
     error_code doubt, rejection;    // of the last attempt that ended unknown, rejected

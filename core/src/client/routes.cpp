@@ -190,6 +190,8 @@ void core::route_changed(const std::shared_ptr<const route::topic_route>& r, con
         for (const std::string& change : changes)
             note(observe::level::info, "topic '" + r->topic + "': " + change);
     }
+    if (record::recording* kept = recorder_ != nullptr ? recorder_->begun(r->topic) : nullptr)
+        kept->route(links_->now_ns(), *r, options_.brokers);
     std::vector<std::string> aside;
     std::erase_if(t.aside, [&](const auto& item) { return item.second <= links_->now_ns(); });
     for (const auto& [name, until] : t.aside)

@@ -35,6 +35,7 @@ operation* core::new_operation(thread_slot& slot)
     else
         op = new operation;
     op->owner = this;
+    op->thread = slot.number;
     op->next = nullptr;
     return op;
 }

@@ -71,7 +71,7 @@ thread_slot& slot_pool::make()
     epoch_domain::slot& mark = epochs_.make_slot();
     const std::lock_guard lock(lock_);
     seed_ += 0x9e3779b97f4a7c15ULL;
-    return *all_.emplace_back(std::make_unique<thread_slot>(mark, seed_));
+    return *all_.emplace_back(std::make_unique<thread_slot>(mark, seed_, static_cast<std::uint32_t>(all_.size())));
 }
 
 void slot_pool::give_back(thread_slot& s)

@@ -49,7 +49,7 @@ struct thread_slot {
         std::size_t operator()(std::string_view s) const noexcept { return std::hash<std::string_view>{}(s); }
     };
 
-    explicit thread_slot(epoch_domain::slot& mark, std::uint64_t seed) : epoch(mark), random_state(seed) {}
+    explicit thread_slot(epoch_domain::slot& mark, std::uint64_t seed, std::uint32_t n) : number(n), epoch(mark), random_state(seed) {}
     [[nodiscard]] std::uint64_t random() noexcept
     {
         std::uint64_t z = (random_state += 0x9e3779b97f4a7c15ULL);
@@ -58,6 +58,7 @@ struct thread_slot {
         return z ^ (z >> 31);
     }
 
+    const std::uint32_t number;                                     ///< counts the producer's slots
     epoch_domain::slot& epoch;
     std::uint64_t random_state;
     cached* last = nullptr;

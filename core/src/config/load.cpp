@@ -28,6 +28,9 @@ using std::chrono::seconds;
 constexpr std::int64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
 constexpr std::string_view servers_expected = "an array of name servers: [\"HOST:PORT\", ...]";
 
+bool is_record(std::string_view path) noexcept { return path.empty() || is_path(path); }
+constexpr plain_text record_rule{is_record, "a file to write to, of at most 4095 bytes; or empty: none"};
+
 // Every key of [producer] but name_servers, with its rule: f(key, rule, member).
 template <typename F>
 void each_producer_key(F f)
@@ -55,6 +58,7 @@ void each_producer_key(F f)
     f("format", enumerated<wire_format>{{{"json", "rocketmq"}}}, &o::format);
     f("client_id", client_id_rule(), &o::client_id);
     f("watch", flag{}, &o::watch);
+    f("record", record_rule, &o::record);
 }
 
 const choice& log_level_rule()
@@ -208,6 +212,8 @@ private:
             if (producer.read(key, rule, out_.options.*member) == presence::wrong)
                 book_.wrong.insert(path);
         });
+        if (std::string& record = out_.options.record; !record.empty())
+            record = (std::filesystem::path(folder_) / record).lexically_normal().string();
         finish(producer);
     }
 
