@@ -19,25 +19,40 @@ struct config_arguments {
     bool json = false;
 };
 
-std::string as_json(const std::vector<config::problem>& problems)
+void put(json& out, std::string_view name, const std::vector<config::problem>& problems)
 {
-    json out;
-    out.object().member("ok", problems.empty()).key("problems").array();
+    out.key(name).array();
     for (const config::problem& p : problems) {
         out.object().member("file", p.file).member("line", p.line).member("column", p.column).member("key", p.key);
         out.member("found", p.found).member("expected", p.expected).member("hint", p.hint).end_object();
     }
-    return out.end_array().end_object().take();
+    out.end_array();
+}
+
+/// `warnings` are there only if there are some.
+std::string as_json(const std::vector<config::problem>& problems, const std::vector<config::problem>& warnings)
+{
+    json out;
+    out.object().member("ok", problems.empty());
+    put(out, "problems", problems);
+    if (!warnings.empty())
+        put(out, "warnings", warnings);
+    return out.end_object().take();
 }
 
 int check(const config_arguments& a)
 {
     std::vector<config::problem> problems;
     std::unique_ptr<plugin::registry> strategies;
-    (void)read_with_strategies(a.file, problems, strategies);
+    const config::loaded loaded = read_with_strategies(a.file, problems, strategies);
+    std::vector<config::problem> warnings;
+    if (problems.empty())
+        config::warn_of_strategies(loaded.options, *strategies, warnings);
+    for (const config::problem& w : warnings)
+        complain("config check", "warning: " + config::to_string(w));
     output out;
     if (a.json) {
-        out.line(as_json(problems));
+        out.line(as_json(problems, warnings));
     } else if (problems.empty()) {
         out.line(a.file + " is right");
     } else {
@@ -89,7 +104,9 @@ void add_config(CLI::App& program, chosen_command& chosen)
         sub.add_flag("--json", a->json, "one object");
         sub.callback([a, run, &chosen] { chosen = [a, run] { return run(*a); }; });
     };
-    add("check", "Tells everything that is wrong with a file, its strategies and their settings included, a line each.",
+    add("check",
+        "Tells everything that is wrong with a file, its strategies and their settings included, a line each. What works and is hardly "
+        "meant is a warning on stderr.",
         check);
     add("show", "Shows the value of every key and where it came from: a line of the file, or the default.", show);
 }

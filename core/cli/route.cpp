@@ -7,6 +7,7 @@
 #include "options_file.hpp"
 #include "questions.hpp"
 
+#include <config/load.hpp>
 #include <config/names.hpp>
 
 #include <fmt/format.h>
@@ -31,7 +32,9 @@ std::string permission(std::int32_t perm)
     return fmt::format("{}{}", (perm & route::perm_read) != 0 ? "r" : "-", (perm & route::perm_write) != 0 ? "w" : "-");
 }
 
-std::string as_json(const route::topic_route& r, std::chrono::milliseconds age)
+std::string_view binding_of(const config::chosen_policy& p) { return p.by != nullptr ? std::string_view(p.by->topic) : std::string_view{}; }
+
+std::string as_json(const route::topic_route& r, const config::chosen_policy& p, std::chrono::milliseconds age)
 {
     json out;
     out.object().member("topic", r.topic).member("order", r.ordered);
@@ -49,7 +52,8 @@ std::string as_json(const route::topic_route& r, std::chrono::milliseconds age)
         out.end_object().member("perm", b.perm).member("read_queues", b.read_queues).member("write_queues", b.write_queues);
         out.end_object();
     }
-    return out.end_array().member("age_ms", age.count()).end_object().take();
+    out.end_array().member("policy", p.policy).member("binding", binding_of(p));
+    return out.member("age_ms", age.count()).end_object().take();
 }
 
 /// "broker-a 0-3, broker-b 0 2".
@@ -71,7 +75,7 @@ std::string queue_list(const route::topic_route& r, const std::vector<route::que
     return out.empty() ? "none" : out;
 }
 
-std::string as_text(const route::topic_route& r, std::chrono::milliseconds age)
+std::string as_text(const route::topic_route& r, const config::chosen_policy& p, std::chrono::milliseconds age)
 {
     using side = table::side;
     table brokers({side::left, side::left, side::left, side::right, side::right, side::left});
@@ -82,8 +86,8 @@ std::string as_text(const route::topic_route& r, std::chrono::milliseconds age)
             addresses += fmt::format("{}{}{}", addresses.empty() ? "" : ", ", address, id == 0 ? "" : fmt::format(" (slave {})", id));
         brokers.row({b.name, b.cluster, permission(b.perm), std::to_string(b.read_queues), std::to_string(b.write_queues), addresses});
     }
-    return fmt::format("topic {}{}, {} ms old\n{}publish: {}\nsubscribe: {}\n", r.topic,
-                       r.ordered ? ", with an order configuration" : "", age.count(), brokers.text(), queue_list(r, r.publish), queue_list(r, r.subscribe));
+    return fmt::format("topic {}{}, {} ms old\n{}publish: {}\nsubscribe: {}\npolicy: {}\n", r.topic, r.ordered ? ", with an order configuration" : "",
+                       age.count(), brokers.text(), queue_list(r, r.publish), queue_list(r, r.subscribe), in_words(p.policy, binding_of(p)));
 }
 
 int show_route(const route_arguments& a)
@@ -121,7 +125,8 @@ int show_route(const route_arguments& a)
         complain(self, warning);
     const auto age = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - came);
     output out;
-    out.write(a.json ? as_json(answer.route, age) + "\n" : as_text(answer.route, age));
+    const auto policy = config::policy_of(loaded->options, a.topic);
+    out.write(a.json ? as_json(answer.route, policy, age) + "\n" : as_text(answer.route, policy, age));
     return out.finish(self) ? done : failed;
 }
 
@@ -131,7 +136,8 @@ void add_route(CLI::App& program, chosen_command& chosen)
 {
     auto a = std::make_shared<route_arguments>();
     CLI::App& app = *program.add_subcommand(
-        "route", "Asks the name servers for a topic's route: brokers, permissions, queues to write to and to read from.");
+        "route", "Asks the name servers for a topic's route: brokers, permissions, queues to write to and to read from; and tells which policy "
+                 "of the configuration it gets, and by which binding.");
     add_text(app, "-c,--config", a->config, "the configuration, see config/shunt.toml")->required()->type_name("FILE");
     add_option(app, "TOPIC", config::topic_rule(), a->topic, "the topic")->required()->type_name(" ");
     app.add_flag("--json", a->json, "one object");

@@ -52,6 +52,19 @@ class Config(Case):
         self.assertEqual([(p["line"], p["key"]) for p in told["problems"]][:2], [(3, "producer.atempts"), (4, "producer.send_timeout")])
         self.assertEqual({p["file"] for p in told["problems"]}, {path})
 
+    def test_an_ordered_policy_that_cannot_keep_order_is_a_warning(self):
+        path = self.file("ordered.toml", '[producer]\nname_servers = ["a:1"]\n[policies.p]\nselector = { use = "random" }\nordered = true\n'
+                                         '[policies.q]\nselector = { use = "hash" }\nordered = true\n')
+        for arguments in [], ["--json"]:
+            ended = shunt("config", "check", path, *arguments)
+            self.assertEqual(ended.returncode, 0, "it works, and may be meant")
+            self.assertEqual(ended.stderr, f"shunt config check: warning: {path}:4:20: policies.p.selector.use is 'random'; it must be a selector that goes by "
+                                           "the key, since ordered = true (messages of one key may go to several queues; hash keeps them in one)\n")
+        told = json.loads(ended.stdout)
+        self.assertEqual((told["ok"], told["problems"]), (True, []))
+        self.assertShape(told["warnings"], [{"file": str, "line": int, "column": int, "key": str, "found": str, "expected": str, "hint": str}])
+        self.assertEqual([(w["line"], w["key"]) for w in told["warnings"]], [(4, "policies.p.selector.use")])
+
     def test_a_syntax_error_is_told_alone(self):
         path = self.file("syntax.toml", "[producer]\nattempts = = 3\natempts = 3\n")
         told = json.loads(shunt("config", "check", path, "--json").stdout)

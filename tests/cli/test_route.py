@@ -6,7 +6,7 @@ from support import Case, main
 
 ROUTE = {"topic": str, "order": bool, "publish": [{"broker": str, "queue": int}], "subscribe": [{"broker": str, "queue": int}],
          "brokers": [{"name": str, "cluster": str, "addresses": {...: str}, "perm": int, "read_queues": int, "write_queues": int}],
-         "age_ms": int}
+         "age_ms": int, "policy": str, "binding": str}
 
 
 class Route(Case):
@@ -43,6 +43,20 @@ class Route(Case):
         said = self.ok("route", "-c", self.config(), self.topic)
         self.assertRegex(said, r"broker-b +DefaultCluster +rw +2 +2 +127\.0\.0\.1:")
         self.assertIn("publish: broker-a 0-1, broker-b 0-1, broker-c 0-1\n", said)
+
+    def test_the_policy_of_the_topic_is_told_with_its_binding(self):
+        self.send("--body", "x")
+        bound = self.config(rest='[policies.by-order]\nselector = { use = "hash" }\n[[bindings]]\ntopic = "test_the_*"\npolicy = "by-order"\n')
+        self.assertEqual((self.route_by(bound)["policy"], self.route_by(bound)["binding"]), ("by-order", "test_the_*"))
+        self.assertIn('policy: by-order (binding "test_the_*")\n', self.ok("route", "-c", bound, self.topic))
+
+        # A pattern with a letter too many binds nothing, and nobody was told.
+        unbound = self.config(rest='[policies.by-order]\nselector = { use = "hash" }\n[[bindings]]\ntopic = "test_thee_*"\npolicy = "by-order"\n')
+        self.assertEqual((self.route_by(unbound)["policy"], self.route_by(unbound)["binding"]), ("default", ""))
+        self.assertIn("policy: default (no binding names the topic)\n", self.ok("route", "-c", unbound, self.topic))
+
+    def route_by(self, config):
+        return json.loads(self.ok("route", "-c", config, self.topic, "--json"))
 
     def test_an_unknown_topic_is_told(self):
         self.refused("route", "-c", self.config(), "nosuch", status=1,

@@ -132,6 +132,20 @@ void check_strategies(const producer_options& options, plugin::registry& registr
     problems.insert(problems.end(), found.begin(), found.end());
 }
 
+void warn_of_strategies(const producer_options& options, plugin::registry& registry, std::vector<problem>& warnings)
+{
+    std::vector<problem> found;
+    for (const auto& [name, policy] : options.policies) {
+        plugin::load_error error;
+        const auto cls = policy.ordered ? registry.find(strategy_kind::selector, policy.selector.use, error) : nullptr;
+        if (cls != nullptr && !cls->goes_by_key())
+            add_problem(found, policy.selector.where, fmt::format("policies.{}.selector.use", printable(name, 60)), in_marks(policy.selector.use),
+                        "a selector that goes by the key, since ordered = true", "messages of one key may go to several queues; hash keeps them in one");
+    }
+    sort_by_place(found);
+    warnings.insert(warnings.end(), found.begin(), found.end());
+}
+
 void add_strategy_defaults(loaded& config, plugin::registry& registry)
 {
     std::vector<origin>& origins = config.origins;

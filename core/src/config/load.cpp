@@ -438,6 +438,14 @@ loaded load_file(const std::string& path, std::vector<problem>& problems)
     return load(text, path, std::filesystem::absolute(path, ignored).parent_path().string(), problems);
 }
 
+chosen_policy policy_of(const producer_options& options, std::string_view topic) noexcept
+{
+    for (const binding_options& b : options.bindings)
+        if (matches_pattern(topic, b.topic))
+            return {b.policy, &b};
+    return {};
+}
+
 std::vector<problem> check_options(const producer_options& o)
 {
     std::vector<problem> problems;

@@ -32,9 +32,19 @@ struct loaded {
 /// Options made in code, by the rules for files: names, ranges, what fits together.
 [[nodiscard]] std::vector<problem> check_options(const producer_options& options);
 
+/// The policy of a topic whose sends name none.
+struct chosen_policy {
+    std::string_view policy = "default";
+    const binding_options* by = nullptr;  ///< null: no binding names the topic
+};
+[[nodiscard]] chosen_policy policy_of(const producer_options& options, std::string_view topic) noexcept;
+
 /// The strategies named in the policies are there, are of the right kind, and take the settings they are given. Loads
 /// them, and makes each once for trial. Problems are appended in the order of the file.
 void check_strategies(const producer_options& options, plugin::registry& registry, std::vector<problem>& problems);
+
+/// What works and is hardly meant: an ordered policy whose selector does not go by the key. In the order of the file.
+void warn_of_strategies(const producer_options& options, plugin::registry& registry, std::vector<problem>& warnings);
 
 /// Adds what the strategies' settings are where the file leaves them out. Loads the strategies; those that cannot be
 /// loaded are passed over, see check_strategies().

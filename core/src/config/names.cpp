@@ -126,6 +126,26 @@ bool is_topic_pattern(std::string_view text) noexcept
     return has_length(text, 127) && all_of(text, [](char c) { return is_topic_character(c) || c == '*'; });
 }
 
+bool matches_pattern(std::string_view topic, std::string_view pattern) noexcept
+{
+    std::size_t p = 0, t = 0, star = pattern.npos, resume = 0;
+    while (t < topic.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {
+            star = p++;
+            resume = t;
+        } else if (p < pattern.size() && pattern[p] == topic[t]) {
+            ++p;
+            ++t;
+        } else if (star != pattern.npos) {
+            p = star + 1;
+            t = ++resume;
+        } else {
+            return false;
+        }
+    }
+    return pattern.find_first_not_of('*', p) == pattern.npos;
+}
+
 bool is_group(std::string_view text) noexcept
 {
     return has_length(text, 120) && all_of(text, is_topic_character) && text != "DEFAULT_PRODUCER";

@@ -13,6 +13,8 @@ namespace shunt::config {
 [[nodiscard]] bool is_topic(std::string_view) noexcept;
 /// A topic in which '*' may stand for any run of characters.
 [[nodiscard]] bool is_topic_pattern(std::string_view) noexcept;
+/// The topic is one of the pattern's.
+[[nodiscard]] bool matches_pattern(std::string_view topic, std::string_view pattern) noexcept;
 /// A producer group: 1 to 120 of the same characters, and not Java's DEFAULT_PRODUCER.
 [[nodiscard]] bool is_group(std::string_view) noexcept;
 /// "host:port" or "[v6]:port".

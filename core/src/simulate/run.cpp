@@ -4,6 +4,7 @@
 #include <send/classify.hpp>
 #include <send/lanes.hpp>
 #include <send/machine.hpp>
+#include <send/penalty.hpp>
 #include <strategy/policy.hpp>
 
 #include <fmt/format.h>
@@ -28,10 +29,6 @@ namespace {
 using strategy::broker_entry;
 
 constexpr std::uint32_t nobody = UINT32_MAX;
-
-// A failed attempt counts as load of its broker for a while, as the producer has it (client/routes.cpp).
-constexpr std::int64_t penalty_ns = 1'000'000'000;
-constexpr std::uint32_t max_penalties = 64;
 
 std::string fill_in(const std::string& key, std::uint64_t i)
 {
@@ -723,11 +720,11 @@ private:
 
     void penalize(site& s)
     {
-        if (s.penalties >= max_penalties)
+        if (s.penalties >= send::max_penalties)
             return;
         ++s.penalties;
         s.entry->add_inflight();
-        penalties_.emplace_back(now_ns_ + penalty_ns, s.entry->id);
+        penalties_.emplace_back(now_ns_ + send::penalty_ns, s.entry->id);
     }
 
     void drop_penalties()

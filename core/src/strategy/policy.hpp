@@ -108,11 +108,6 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] const policy_options& options() const noexcept { return options_; }
     [[nodiscard]] strategy::verdicts& verdicts() noexcept { return *verdicts_; }
-    /// The selector says that it goes by the key: it asks for its hash, or declares that equal keys get equal queues.
-    [[nodiscard]] bool goes_by_key() const noexcept
-    {
-        return (chooser_->table().flags & (SHUNT_F_DETERMINISTIC | SHUNT_F_WANTS_HASH64 | SHUNT_F_WANTS_JAVA_HASH)) != 0;
-    }
     /// What went wrong last in one of its strategies; empty: nothing yet.
     [[nodiscard]] std::string last_failure() const;
 

@@ -48,6 +48,11 @@ struct strategy_class {
 
     [[nodiscard]] const shunt_selector_class& selector() const { return std::get<shunt_selector_class>(table); }
     [[nodiscard]] const shunt_fault_class& fault() const { return std::get<shunt_fault_class>(table); }
+    /// A selector that says it goes by the key: it asks for its hash, or declares that equal keys get equal queues.
+    [[nodiscard]] bool goes_by_key() const
+    {
+        return (selector().flags & (SHUNT_F_DETERMINISTIC | SHUNT_F_WANTS_HASH64 | SHUNT_F_WANTS_JAVA_HASH)) != 0;
+    }
 };
 
 using strategy_class_ptr = std::shared_ptr<const strategy_class>;
