@@ -35,6 +35,11 @@ std::optional<config::loaded> load_options(std::string_view command, const std::
     return loaded;
 }
 
+std::string in_words(std::string_view policy, std::string_view binding)
+{
+    return fmt::format("{} ({})", policy, binding.empty() ? "no binding names the topic" : fmt::format("binding \"{}\"", binding));
+}
+
 std::optional<producer> make_producer(std::string_view command, producer_options options)
 {
     auto made = producer::create(std::move(options));
@@ -46,15 +51,8 @@ std::optional<producer> make_producer(std::string_view command, producer_options
 
 counters close_and_count(producer& p, std::chrono::milliseconds deadline)
 {
-    counters counts = p.counters();
     p.close(deadline);
-    const counters at_the_end = p.counters();
-    counts.in_flight_messages = at_the_end.in_flight_messages;
-    counts.in_flight_bytes = at_the_end.in_flight_bytes;
-    counts.lanes = at_the_end.lanes;
-    counts.connections = at_the_end.connections;
-    counts.record_error = at_the_end.record_error;
-    return counts;
+    return p.counters();
 }
 
 bool can_be_asked(std::string_view command, const producer_options& options)

@@ -28,11 +28,13 @@ enum class strategies : std::uint8_t { ignored, checked };
 /// Reads the file; complains of all that is wrong with it. Nothing: then.
 [[nodiscard]] std::optional<config::loaded> load_options(std::string_view command, const std::string& file, strategies matter);
 
+/// "by-order (binding "orders-*")". Empty: no binding.
+[[nodiscard]] std::string in_words(std::string_view policy, std::string_view binding);
+
 /// Makes the producer; complains of all that is in the way.
 [[nodiscard]] std::optional<producer> make_producer(std::string_view command, producer_options options);
 
-/// Closes the producer. Its counts are of the moment before, since connections it closes itself are no loss; what is in
-/// flight and the like are of the end.
+/// Closes the producer; its counts of the end.
 [[nodiscard]] counters close_and_count(producer& p, std::chrono::milliseconds deadline);
 
 /// False, with a complaint: the file says `embedded = true`, so there is no cluster another process could ask.

@@ -18,10 +18,13 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <condition_variable>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 namespace shunt::cli {
@@ -63,6 +66,40 @@ std::pair<std::string, int> queue_of(const std::string& text)
         refuse_argument("--queue", text, "a broker and a queue's number, as in broker-a/0");
     return {text.substr(0, slash), number};
 }
+
+/// Asks once, when the time has come, whether there is something to say already; says it.
+class early_word {
+public:
+    early_word(std::chrono::milliseconds after, std::function<std::string()> text)
+        : thread_([this, after, ask = std::move(text)] {
+              {
+                  std::unique_lock lock(lock_);
+                  if (ended_.wait_for(lock, after, [this] { return end_; }))
+                      return;
+              }
+              if (const std::string said = ask(); !said.empty())
+                  complain(self, said);
+          })
+    {
+    }
+    ~early_word()
+    {
+        {
+            const std::lock_guard lock(lock_);
+            end_ = true;
+        }
+        ended_.notify_all();
+        thread_.join();
+    }
+    early_word(const early_word&) = delete;
+    early_word& operator=(const early_word&) = delete;
+
+private:
+    std::mutex lock_;
+    std::condition_variable ended_;
+    bool end_ = false;
+    std::thread thread_;
+};
 
 /// Makes the messages, one after another.
 class message_maker {
@@ -125,6 +162,15 @@ private:
     std::string trouble_;
 };
 
+/// The names of the policy that the sends get, and of the binding that gives it.
+std::pair<std::string, std::string> policy_of(const send_arguments& a, const producer_options& options)
+{
+    if (!a.plan.options.policy.empty())
+        return {a.plan.options.policy, ""};
+    const config::chosen_policy p = config::policy_of(options, a.topic);
+    return {std::string(p.policy), p.by != nullptr ? p.by->topic : ""};
+}
+
 int send(const send_arguments& a)
 {
     auto loaded = load_options(self, a.config, strategies::checked);
@@ -142,6 +188,7 @@ int send(const send_arguments& a)
     }
     if (!a.record.empty())
         loaded->options.record = a.record;
+    const auto [policy, binding] = policy_of(a, loaded->options);
     const auto send_timeout = a.plan.options.timeout.count() != 0 ? a.plan.options.timeout : loaded->options.send_timeout;
     auto made = make_producer(self, std::move(loaded->options));
     if (!made)
@@ -183,6 +230,10 @@ int send(const send_arguments& a)
                                grouped(sum.ended() - sum.well()), static_cast<double>(sum.ended()) / so_far.count(),
                                stop.requested() ? "; ending, waiting for answers" : "");
         });
+        const early_word why_it_takes_long(std::chrono::seconds(1), [&] {
+            const std::string why = p.counters().route_error;
+            return why.empty() ? why : fmt::format("topic '{}' has no route yet: {}; waiting up to {}", a.topic, why, shown(send_timeout));
+        });
         send_all(p, a.plan, hooks, stop);
     }
     const auto took = std::chrono::steady_clock::now() - begun;
@@ -210,11 +261,11 @@ int send(const send_arguments& a)
         json object;
         object.object();
         sum.put(object, took);
-        object.member("interrupted", stop.requested());
+        object.member("interrupted", stop.requested()).member("policy", policy).member("binding", binding);
         put_counters(object, counts);
         out.line(object.end_object().text());
     } else {
-        out.write(sum.table_text(took));
+        out.write(sum.table_text(took) + fmt::format("policy: {}\n", a.plan.options.policy.empty() ? in_words(policy, binding) : policy + " (--policy)"));
     }
     return out.finish(self) && all_well ? done : failed;
 }

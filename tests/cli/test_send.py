@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 
@@ -142,6 +143,29 @@ class Send(Case):
 
         self.assertEqual([m["body"] for m in self.tail()], [str(i) for i in range(200)])
         self.assertEqual({r["policy"] for r in self.receipts(receipts)}, {"by-order"})
+
+    def test_the_policy_that_was_used_is_told_with_its_binding(self):
+        bound = self.config(rest='[policies.by-order]\nselector = { use = "hash" }\n[[bindings]]\ntopic = "test_the_*"\npolicy = "by-order"\n')
+        self.assertIn('policy: by-order (binding "test_the_*")\n', self.ok("send", "-c", bound, "-t", self.topic, "--body", "x"))
+        self.assertIn("policy: default (--policy)\n", self.ok("send", "-c", bound, "-t", self.topic, "--body", "x", "--policy", "default"))
+        summary = self.send("--body", "x", config=bound)
+        self.assertEqual((summary["policy"], summary["binding"]), ("by-order", "test_the_*"))
+        summary = self.send("--body", "x")
+        self.assertEqual((summary["policy"], summary["binding"]), ("default", ""))
+
+    def test_what_is_in_the_way_of_a_route_is_told_while_it_is_waited_for(self):
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            for address, why in (("127.0.0.1:1", "name server 127.0.0.1:1: "),
+                                 (f"127.0.0.1:{silent.getsockname()[1]}", "no name server has answered yet: 127.0.0.1:")):
+                with self.subTest(address):
+                    sending = self.running("send", "-c", self.config(address=address), "-t", self.topic, "--body", "x", "--timeout", "20s")
+                    said = sending.err.until("has no route yet")
+                    self.assertIsNone(sending.process.poll(), "it still waits")
+                    self.assertIn(why, said)
+                    self.assertIn("waiting up to 20", said)
+                    sending.process.kill()
 
     def test_an_unknown_policy_is_told_with_those_there_are(self):
         receipts = self.file("receipts")

@@ -57,7 +57,8 @@ public:
     send_options() = default;
 };
 
-/// Counts since the start. All of them only grow, but for the gauges at the end.
+/// Counts since the start. All of them only grow, but for the gauges at the end. `connections_lost`: of those that were up,
+/// by the peer's doing or because it stopped answering; not those the producer closes because it needs them no more.
 class counters {
 public:
     std::uint64_t sends = 0, stored = 0, not_sent = 0, unknown = 0, rejected = 0;
@@ -67,6 +68,7 @@ public:
     std::uint64_t callbacks_threw = 0;
     std::uint64_t in_flight_messages = 0, in_flight_bytes = 0, lanes = 0, connections = 0;  // gauges
     std::string last_plugin_error;  ///< which policy's strategy failed last, and what it said; empty: none did
+    std::string route_error;        ///< what is in the way of a route that sends wait for; empty: nothing, or none waits
     std::string record_error;       ///< after close(): why producer_options::record was not written; empty: it was, or is not set
 
     counters() = default;

@@ -179,11 +179,9 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
     };
     for (const std::string& warning : c.registry_->warnings())
         c.note(observe::level::warn, warning);
-    for (const auto& [name, pol] : c.policies_) {
-        if (pol->options().ordered && !pol->goes_by_key())
-            c.note(observe::level::warn, "policy '" + name + "' is ordered, but its selector '" + pol->options().selector.use +
-                                             "' does not say that it goes by the key: messages of one key may go to several queues");
-    }
+    config::warn_of_strategies(c.options_, *c.registry_, problems);  // there were none
+    for (const config::problem& warning : problems)
+        c.note(observe::level::warn, config::to_string(warning));
     boost::asio::post(c.executor_, [made] { made->arm_heartbeat(); });
     if (c.own_context_ != nullptr)
         c.own_thread_ = std::thread([context = c.own_context_, weak = std::weak_ptr<core>(made)] {
@@ -233,7 +231,6 @@ core::~core()
         else
             own_thread_.join();
     }
-    write_record();  // if close() could not
     slots_->clear();
     for (operation* list : {inbox_.exchange(nullptr), pool_.exchange(nullptr), ended_.exchange(nullptr), callback_first_}) {
         while (list != nullptr)
@@ -354,7 +351,7 @@ shunt::counters core::counters() const
     c.connections_lost = get(l.connections_lost);
     c.writes = get(l.writes);
     c.bytes_written = get(l.bytes_written);
-    c.connections = c.connects - std::min(c.connects, c.connections_lost);
+    c.connections = get(l.connections);
     c.route_queries = routes_->queries();
     c.route_changes = get(count_.route_changes);
     c.heartbeats = get(count_.heartbeats);
@@ -362,6 +359,10 @@ shunt::counters core::counters() const
     c.in_flight_messages = in_flight_.messages();
     c.in_flight_bytes = in_flight_.bytes();
     c.lanes = get(count_.lanes);
+    {
+        const std::lock_guard lock(route_error_lock_);
+        c.route_error = route_error_;
+    }
     const std::lock_guard lock(closed_lock_);
     c.record_error = record_error_;
     return c;

@@ -114,6 +114,7 @@ private:
     void finish(operation& op, errc why, std::string text);  // without a further attempt
     void complete(operation& op);
     void tell(operation& op);
+    void give_back_room(operation& op) noexcept;
     void release(operation& op);
     void run_callback(operation& op);
     void release_what_is_left();
@@ -135,6 +136,7 @@ private:
     // ---- routes, verdicts, brokers (routes.cpp) ----
     void route_changed(const std::shared_ptr<const route::topic_route>& r, const std::vector<std::string>& changes);
     void route_answered(const std::string& topic, route_cache::answer a, std::string_view text);
+    void note_route_error(std::string_view text);
     void ask_route(const std::string& topic, bool again, std::int64_t deadline_ns);
     target* make_target(const std::string& topic, std::string_view policy);
     [[nodiscard]] std::shared_ptr<strategy::policy> policy_for(std::string_view topic, std::string_view named) const;
@@ -253,6 +255,8 @@ private:
     std::condition_variable closed_cv_;
     bool closed_done_ = false, close_asked_ = false;
     std::string record_error_;
+    mutable std::mutex route_error_lock_;
+    std::string route_error_;
     std::atomic<bool> closed_clean_{true};
     std::mutex join_lock_;
 };

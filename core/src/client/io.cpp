@@ -4,6 +4,8 @@
 
 #include <wire/send.hpp>
 
+#include <boost/asio/post.hpp>
+
 #include <utility>
 
 namespace shunt::client {
@@ -142,6 +144,12 @@ void core::service(operation& op)
     case want::route: {
         topic_state& t = topics_[op.msg.topic()];
         wait_in(t.waiting, op);
+        if (t.view == nullptr && t.waiting.size() == 1) {
+            std::string asked;
+            for (const std::string& a : server_addresses_)
+                asked += (asked.empty() ? "" : ", ") + a;
+            note_route_error("no name server has answered yet: " + asked);
+        }
         ask_route(op.msg.topic(), false, op.machine.deadline_ns());
         return;
     }
@@ -447,6 +455,7 @@ void core::tell(operation& op)
     op.completed = true;
     open_.fetch_sub(1, std::memory_order_seq_cst);
     if (op.caller != nullptr) {
+        give_back_room(op);
         if (claim(op)) {
             thread_slot& caller = *op.caller;
             caller.result = std::move(op.result);
@@ -459,6 +468,7 @@ void core::tell(operation& op)
         callback_last_ = &op;
         return;  // the callback thread gives it back: see run_callback()
     } else {
+        give_back_room(op);
         const error_code ec = op.result.error;
         try {
             op.done(ec, std::move(op.result));
@@ -471,21 +481,31 @@ void core::tell(operation& op)
     release(op);
 }
 
+/// Before anybody hears of the end: who then looks, or sends anew, finds the room free.
+void core::give_back_room(operation& op) noexcept
+{
+    if (std::exchange(op.has_room, false))
+        in_flight_.give_back(op.cost);
+}
+
 /// Everything is told: what the operation held is free again.
 void core::release(operation& op)
 {
-    if (op.has_room) {
-        in_flight_.give_back(op.cost);
-        op.has_room = false;
-    }
+    give_back_room(op);
     op.told = true;
     if (!op.pinned())
         recycle(op);
 }
 
-/// On the callback thread.
+/// On the callback thread. What waits for its handler is in flight until that is run, so that slow ones hold up the senders.
 void core::run_callback(operation& op)
 {
+    give_back_room(op);
+    if (waiting_for_room_.load(std::memory_order_relaxed) != 0)
+        boost::asio::post(executor_, [weak = weak_from_this()] {
+            if (const auto self = weak.lock())
+                self->run_inbox();
+        });
     try {
         const error_code ec = op.result.error;
         op.done(ec, std::move(op.result));
@@ -495,7 +515,7 @@ void core::run_callback(operation& op)
         handler_threw("something that is no std::exception");
     }
     op.done.reset();
-    if (op.stage == stage::room && !op.has_room) {  // it never got further: nothing of it is anywhere else
+    if (op.stage == stage::room) {  // it never got further: nothing of it is anywhere else
         recycle(op);
         return;
     }
@@ -511,8 +531,7 @@ void core::release_what_is_left()
     operation* taken = inbox_.exchange(nullptr, std::memory_order_seq_cst);
     while (taken != nullptr) {
         operation& op = *std::exchange(taken, taken->next);
-        if (std::exchange(op.has_room, false))
-            in_flight_.give_back(op.cost);
+        give_back_room(op);
         operation* head = ended_.load(std::memory_order_relaxed);
         do {
             op.next = head;

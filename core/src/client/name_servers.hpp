@@ -1,4 +1,5 @@
-// Asks the name servers: one after another until one answers, all of them before a topic counts as unknown.
+// Asks the name servers: one after another until one answers, all of them before a topic counts as unknown. One that
+// takes its time is not given up: the next one is asked beside it.
 
 #pragma once
 
@@ -17,7 +18,7 @@ struct route_answer {
     enum class kind : std::uint8_t { found, unknown_topic, failed };
     kind what = kind::failed;
     std::string body;  ///< found: the route as JSON
-    std::string text;  ///< failed: what went wrong, the last thing first
+    std::string text;  ///< failed: what went wrong, of each that was asked
 };
 
 /// On the executor of its links.
@@ -26,14 +27,16 @@ public:
     name_servers(net::links& l, std::vector<std::string> addresses, wire::header_format format, std::uint64_t seed);
 
     /// Asks for the route of `topic`; `done` is called once, at `deadline_ns` at the latest. Begins with the server that
-    /// answered last. Each gets a part of the time that is left, so that one that hangs leaves time for the next.
-    void route(const std::string& topic, std::int64_t deadline_ns, std::function<void(const route_answer&)> done);
+    /// answered last. `wanted_ns`: when somebody needs the answer. The time until then is shared out: one that has not
+    /// answered in its share has the next one asked as well, so that there is an answer in time though one hangs.
+    void route(const std::string& topic, std::int64_t deadline_ns, std::int64_t wanted_ns, std::function<void(const route_answer&)> done);
 
     [[nodiscard]] const std::vector<std::string>& addresses() const noexcept { return addresses_; }
 
 private:
     struct round;
     void try_next(const std::shared_ptr<round>& r);
+    void end(const std::shared_ptr<round>& r, route_answer a);
 
     net::links& links_;
     std::vector<std::string> addresses_;

@@ -17,8 +17,8 @@ record::recording* core::recording_of(const operation& op)
     record::recording* r = recorder_->of(topic, op.machine.start_ns());
     if (r != nullptr && r->policy_name().empty()) {
         const auto pol = op.where != nullptr ? op.where->pol : policy_for(topic, op.options.policy);
-        r->policy(op.machine.start_ns(), pol->name(), pol->options());
-        r->route(op.machine.start_ns(), *state->second.route, options_.brokers);
+        r->set_policy(op.machine.start_ns(), pol->name(), pol->options());
+        r->set_route(op.machine.start_ns(), *state->second.route, options_.brokers);
     }
     return r;
 }

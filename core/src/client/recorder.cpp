@@ -26,6 +26,23 @@ std::string file_for(std::string path, std::string_view topic)
 
 std::string words_of(int error) { return std::generic_category().message(error); }
 
+/// Where it is whatever folder the program goes to.
+std::string absolute(const std::string& path)
+{
+    std::error_code failed;
+    std::filesystem::path out = std::filesystem::absolute(path, failed);
+    return failed ? path : out.lexically_normal().string();
+}
+
+plugin_options with_absolute_paths(plugin_options p)
+{
+    for (std::string& folder : p.path)
+        folder = absolute(folder);
+    for (auto& [name, file] : p.load)
+        file.file = absolute(file.file);
+    return p;
+}
+
 /// Beside the file, so that a rename puts it in its place.
 std::string draft_of(const std::string& path) { return path + ".part-" + std::to_string(getpid()); }
 
@@ -77,8 +94,8 @@ std::optional<std::string> recorder::obstacle(const std::string& path)
     return error == 0 ? std::nullopt : std::optional(wrong(words_of(error)));
 }
 
-recorder::recorder(std::string path, plugin_options plugins)
-    : path_(std::move(path)), plugins_(std::move(plugins)), most_(path_.find(topic_mark) != path_.npos ? max_topics : 1)
+recorder::recorder(const std::string& path, plugin_options plugins)
+    : path_(absolute(path)), plugins_(with_absolute_paths(std::move(plugins))), most_(path_.find(topic_mark) != path_.npos ? max_topics : 1)
 {
 }
 

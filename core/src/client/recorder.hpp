@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +21,7 @@ public:
     /// What is in the way of writing to `path` (of producer_options::record); nothing: it can be written.
     [[nodiscard]] static std::optional<std::string> obstacle(const std::string& path);
 
-    explicit recorder(std::string path, plugin_options plugins);
+    recorder(const std::string& path, plugin_options plugins);
 
     /// The recording of a topic, begun with a send that was called at `start_ns`; null: no more topics are recorded.
     [[nodiscard]] record::recording* of(const std::string& topic, std::int64_t start_ns);

@@ -75,7 +75,7 @@ void route_cache::need(const std::string& topic, std::int64_t deadline_ns, waite
     }
     e.waiting.push_back(std::move(w));
     if (!e.asking)
-        ask(e, std::max(deadline_ns, links_.now_ns() + poll_timeout_ns));
+        ask(e, std::max(deadline_ns, links_.now_ns() + poll_timeout_ns), deadline_ns);
 }
 
 void route_cache::refresh(const std::string& topic, std::int64_t deadline_ns, waiter w)
@@ -99,15 +99,15 @@ void route_cache::refresh(const std::string& topic, std::int64_t deadline_ns, wa
     if (w)
         e.waiting.push_back(std::move(w));
     if (!e.asking)
-        ask(e, links_.now_ns() + poll_timeout_ns);
+        ask(e, links_.now_ns() + poll_timeout_ns, deadline_ns > links_.now_ns() ? deadline_ns : links_.now_ns() + poll_timeout_ns);
 }
 
-void route_cache::ask(entry& e, std::int64_t deadline_ns)
+void route_cache::ask(entry& e, std::int64_t deadline_ns, std::int64_t wanted_ns)
 {
     e.asking = true;
     e.asked_ns = links_.now_ns();
     ++queries_;
-    servers_.route(e.topic, deadline_ns, [this, topic = e.topic, deadline_ns](const route_answer& a) {
+    servers_.route(e.topic, deadline_ns, wanted_ns, [this, topic = e.topic, deadline_ns, wanted_ns](const route_answer& a) {
         if (stopped_)
             return;
         switch (a.what) {
@@ -117,7 +117,7 @@ void route_cache::ask(entry& e, std::int64_t deadline_ns)
             const auto it = entries_.find(topic);
             const bool known = it != entries_.end() && it->second->known != nullptr;
             if (!known && settings_.auto_create && topic != settings_.default_topic)
-                ask_default(topic, deadline_ns);
+                ask_default(topic, deadline_ns, wanted_ns);
             else
                 done(topic, answer::unknown_topic, "no name server knows topic '" + topic + "'");
             break;
@@ -126,10 +126,10 @@ void route_cache::ask(entry& e, std::int64_t deadline_ns)
     });
 }
 
-void route_cache::ask_default(const std::string& topic, std::int64_t deadline_ns)
+void route_cache::ask_default(const std::string& topic, std::int64_t deadline_ns, std::int64_t wanted_ns)
 {
     ++queries_;
-    servers_.route(settings_.default_topic, deadline_ns, [this, topic](const route_answer& a) {
+    servers_.route(settings_.default_topic, deadline_ns, wanted_ns, [this, topic](const route_answer& a) {
         if (stopped_)
             return;
         if (a.what == route_answer::kind::found)
@@ -271,7 +271,7 @@ void route_cache::poll()
     }
     for (const std::string& topic : due) {
         if (const auto it = entries_.find(topic); it != entries_.end() && !it->second->asking)
-            ask(*it->second, now + poll_timeout_ns);
+            ask(*it->second, now + poll_timeout_ns, now + poll_timeout_ns);
     }
     arm();
     links_.flush_all();

@@ -68,8 +68,8 @@ private:
         std::vector<waiter> waiting;
     };
 
-    void ask(entry& e, std::int64_t deadline_ns);
-    void ask_default(const std::string& topic, std::int64_t deadline_ns);
+    void ask(entry& e, std::int64_t deadline_ns, std::int64_t wanted_ns);
+    void ask_default(const std::string& topic, std::int64_t deadline_ns, std::int64_t wanted_ns);
     void found(const std::string& topic, const std::string& json, bool from_template);
     void done(const std::string& topic, answer a, std::string text);
     void schedule(entry& e);

@@ -3,7 +3,9 @@
 #include <client/core.hpp>
 
 #include <client/names.hpp>
+#include <config/load.hpp>
 #include <net/probe.hpp>
+#include <send/penalty.hpp>
 #include <wire/heartbeat.hpp>
 
 #include <algorithm>
@@ -13,8 +15,6 @@ namespace shunt::client {
 
 namespace {
 
-constexpr std::int64_t penalty_ns = 1'000'000'000;      // a failed attempt counts as load so long
-constexpr std::uint32_t max_penalties = 64;             // a broker
 constexpr std::int64_t route_retry_ns = 200'000'000;    // between questions while sends wait for a route
 constexpr std::int64_t heartbeat_timeout_ns = 3'000'000'000;
 constexpr std::chrono::milliseconds probe_limit{1000};
@@ -25,37 +25,7 @@ constexpr std::int64_t topic_idle_ns = 600'000'000'000;  // a topic nothing was 
 
 std::shared_ptr<strategy::policy> core::policy_for(std::string_view topic, std::string_view named) const
 {
-    // '*' stands for any run of characters.
-    const auto matches = [](std::string_view pattern, std::string_view text) {
-        std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
-        while (t < text.size()) {
-            if (p < pattern.size() && pattern[p] == '*') {
-                star = p++;
-                resume = t;
-            } else if (p < pattern.size() && pattern[p] == text[t]) {
-                ++p;
-                ++t;
-            } else if (star != std::string_view::npos) {
-                p = star + 1;
-                t = ++resume;
-            } else {
-                return false;
-            }
-        }
-        while (p < pattern.size() && pattern[p] == '*')
-            ++p;
-        return p == pattern.size();
-    };
-    std::string_view name = named;
-    if (name.empty()) {
-        name = "default";
-        for (const binding_options& b : options_.bindings) {
-            if (matches(b.topic, topic)) {
-                name = b.policy;
-                break;
-            }
-        }
-    }
+    const std::string_view name = named.empty() ? config::policy_of(options_, topic).policy : named;
     const auto it = policies_.find(name);
     return it == policies_.end() ? policies_.find("default")->second : it->second;
 }
@@ -115,6 +85,13 @@ void core::ask_route(const std::string& topic, bool again, std::int64_t deadline
         routes_->need(topic, deadline_ns, std::move(heard));
 }
 
+/// For those who ask while sends wait: see counters().
+void core::note_route_error(std::string_view text)
+{
+    const std::lock_guard lock(route_error_lock_);
+    route_error_ = text;
+}
+
 void core::route_answered(const std::string& topic, route_cache::answer a, std::string_view text)
 {
     const auto it = topics_.find(topic);
@@ -141,6 +118,7 @@ void core::route_answered(const std::string& topic, route_cache::answer a, std::
             still_waiting = true;
         }
     }
+    note_route_error(still_waiting ? text : std::string_view{});
     // What went on above may have asked for this topic again, or forgotten it.
     const auto now = topics_.find(topic);
     if (now == topics_.end())
@@ -191,7 +169,7 @@ void core::route_changed(const std::shared_ptr<const route::topic_route>& r, con
             note(observe::level::info, "topic '" + r->topic + "': " + change);
     }
     if (record::recording* kept = recorder_ != nullptr ? recorder_->begun(r->topic) : nullptr)
-        kept->route(links_->now_ns(), *r, options_.brokers);
+        kept->set_route(links_->now_ns(), *r, options_.brokers);
     std::vector<std::string> aside;
     std::erase_if(t.aside, [&](const auto& item) { return item.second <= links_->now_ns(); });
     for (const auto& [name, until] : t.aside)
@@ -382,10 +360,10 @@ void core::penalize(strategy::broker_entry& b)
     std::uint32_t mine = 0;
     for (const auto& [until, entry] : penalties_)
         mine += entry == &b ? 1 : 0;
-    if (mine >= max_penalties)
+    if (mine >= send::max_penalties)
         return;
     b.add_inflight();
-    penalties_.emplace_back(links_->now_ns() + penalty_ns, &b);
+    penalties_.emplace_back(links_->now_ns() + send::penalty_ns, &b);
     if (!penalty_timer_.armed())
         links_->set_timer(penalty_timer_, penalties_.front().first);
 }

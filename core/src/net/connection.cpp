@@ -189,6 +189,7 @@ void connection::connected_now()
     owner_.clear_timer(connect_timer_);
     state_ = state::up;
     owner_.counts().connects.fetch_add(1, std::memory_order_relaxed);
+    owner_.counts().connections.fetch_add(1, std::memory_order_relaxed);
     error_code ignored;
     socket_.set_option(tcp::no_delay(true), ignored);
     socket_.non_blocking(true, ignored);
@@ -488,7 +489,10 @@ void connection::fail(send::ending written_ending, std::string_view text)
     state_ = retired_ ? state::closed : state::idle;
     error_code ignored;
     socket_.close(ignored);
-    owner_.counts().connections_lost.fetch_add(1, std::memory_order_relaxed);
+    owner_.counts().connections.fetch_sub(1, std::memory_order_relaxed);
+    const bool not_needed = owner_.closed() || (retired_ && pending_ == 0 && waiting_count_ == 0);
+    if (!not_needed)
+        owner_.counts().connections_lost.fetch_add(1, std::memory_order_relaxed);
 
     // Bytes put for the write under way, or for one before, may have arrived; those put since then cannot have.
     const std::uint64_t first_unwritten = flush_;

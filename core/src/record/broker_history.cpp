@@ -7,7 +7,7 @@ namespace shunt::record {
 
 namespace {
 
-constexpr std::size_t max_ways = 8;         // different behaviours in one bin that are told apart
+constexpr std::size_t max_ways = 4;         // different behaviours in one bin that are told apart
 constexpr std::int64_t jitter_ms = 5;       // latencies this near to each other are the same,
 constexpr std::int64_t blip_ms = 50;        // and a single attempt that took less is no change
 constexpr std::uint64_t few = 3;            // attempts

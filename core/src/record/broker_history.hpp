@@ -25,7 +25,7 @@ struct stretch {
     std::int64_t time_ms = 0;
     behaviour how = behaviour::answer;
     std::int32_t code = 0;                    ///< answer only
-    std::optional<std::int64_t> latency_ms;   ///< of answers; nothing: none came
+    std::optional<std::int64_t> latency_ms{}; ///< of answers; nothing: none came
     std::uint64_t attempts = 0;
 };
 

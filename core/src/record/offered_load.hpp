@@ -18,8 +18,8 @@ using queue_name = std::pair<std::string, int>;
 
 /// What tells sends apart for a selector.
 struct send_kind {
-    std::optional<std::string> key;
-    std::optional<queue_name> queue;
+    std::optional<std::string> key{};
+    std::optional<queue_name> queue{};
     bool other_key = false;  ///< a key that is not kept: each send of it has one of its own
 };
 

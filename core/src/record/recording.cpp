@@ -140,7 +140,7 @@ recording::brokers recording::brokers_of(const route::topic_route& r, const std:
     return out;
 }
 
-void recording::route(std::int64_t now_ns, const route::topic_route& r, const std::map<std::string, broker_options, std::less<>>& facts)
+void recording::set_route(std::int64_t now_ns, const route::topic_route& r, const std::map<std::string, broker_options, std::less<>>& facts)
 {
     brokers fresh = brokers_of(r, facts);
     if (!now_) {
@@ -171,13 +171,13 @@ void recording::route(std::int64_t now_ns, const route::topic_route& r, const st
     changes_.push_back(std::move(change));
 }
 
-void recording::policy(std::int64_t now_ns, std::string_view name, const policy_options& p)
+void recording::set_policy(std::int64_t now_ns, std::string_view name, const policy_options& p)
 {
     policy_name_ = name;
     const std::int64_t time_ms = ms_of(now_ns);
     if (!policies_.empty() && policies_.back().first == time_ms && policies_.size() > 1)
         policies_.back().second = p;
-    else if (policies_.size() < max_route_rows)
+    else if (policies_.size() < max_policies)
         policies_.emplace_back(time_ms, p);
     end_ms_ = std::max(end_ms_, time_ms);
 }

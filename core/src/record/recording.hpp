@@ -1,6 +1,6 @@
 // A live run of one topic, written down as a scenario: what was sent when, how brokers behaved, how the route changed.
 //
-// Pure: it is told what happened and when, and makes text of it. Memory is bounded, however long the run: at most 2 MiB.
+// Pure: it is told what happened and when, and makes text of it. Memory is bounded, however long the run: at most 4 MiB.
 // Times come in nanoseconds of any clock and are kept in whole milliseconds from the first send.
 
 #pragma once
@@ -29,19 +29,19 @@ namespace shunt::record {
 /// What a scenario says of a send.
 struct sent {
     std::int64_t start_ns = 0;             ///< the call
-    std::optional<std::string_view> key;   ///< as selectors saw it
-    std::optional<queue_name> queue;       ///< the caller's
+    std::optional<std::string_view> key{}; ///< as selectors saw it
+    std::optional<queue_name> queue{};     ///< the caller's
     std::uint32_t thread = 0;              ///< a number of the thread that sent
     std::int64_t timeout_ms = 3000;
     std::uint32_t attempts = 3;            ///< at most
-    std::string_view policy;               ///< its name
+    std::string_view policy{};             ///< its name
     shunt::outcome outcome = shunt::outcome::stored;
     bool oneway = false, by_function = false;  ///< by_function: a selector of the caller's own chose
 };
 
 /// An attempt that ended.
 struct tried {
-    std::string_view broker;
+    std::string_view broker{};
     std::int64_t start_ns = 0, latency_ns = 0;
     behaviour how = behaviour::answer;
     std::int32_t code = 0;                 ///< answer only
@@ -51,14 +51,15 @@ class recording {
 public:
     static constexpr std::size_t max_text = 1000 * 1000;    ///< bytes of a scenario: what `shunt simulate` reads, and a little less
     static constexpr std::size_t max_route_rows = 4096;     ///< brokers in all changes of the route that are kept
+    static constexpr std::size_t max_policies = 256;
 
     /// `start_ns`: of the first send.
     recording(std::string topic, std::int64_t start_ns) : topic_(std::move(topic)), start_ns_(start_ns) {}
 
     /// The route from now on; the first one is that of the beginning.
-    void route(std::int64_t now_ns, const route::topic_route& r, const std::map<std::string, broker_options, std::less<>>& facts);
+    void set_route(std::int64_t now_ns, const route::topic_route& r, const std::map<std::string, broker_options, std::less<>>& facts);
     /// The policy from now on, by its name; the first one is that of the beginning.
-    void policy(std::int64_t now_ns, std::string_view name, const policy_options& p);
+    void set_policy(std::int64_t now_ns, std::string_view name, const policy_options& p);
     void attempt(const tried& t);
     void send(const sent& s);
 

@@ -43,6 +43,20 @@ struct stuck {
     }
 };
 
+// Each connection that close() ended counted as one that was lost.
+TEST(Close, LosesNoConnection)
+{
+    cluster::embedded_cluster cluster;
+    topic(cluster, "T");
+    auto p = started(options_for(cluster));
+    for (int i = 0; i < 12; ++i)
+        ASSERT_TRUE(p.send(message("T", "x")));
+    EXPECT_EQ(p.counters().connections, 4u) << "the name server's and three brokers'";
+    EXPECT_TRUE(p.close());
+    EXPECT_EQ(p.counters().connections, 0u);
+    EXPECT_EQ(p.counters().connections_lost, 0u);
+}
+
 TEST(Close, EndsByItsDeadlineWhenBrokersHang)
 {
     stuck s;

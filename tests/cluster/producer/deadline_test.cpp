@@ -85,6 +85,49 @@ TEST(Timeout, OfTheCallHoldsInEveryWayOfSending)
     (void)p.close(0ms);
 }
 
+// The name server that hung had a third of three seconds, whatever the send's own timeout: the next one was asked too late.
+TEST(Timeout, IsEnoughThoughTheFirstOfTwoNameServersHangs)
+{
+    fake_peer broker(well_behaved()), silent([](fake_peer::session&, const heard&) {});
+    fake_name_server names({{"T", route_json({{"a", broker.address(), 4, 6}})}});
+    constexpr int n = 12;
+    int stored = 0;
+    std::string failures;
+    for (int i = 0; i < n; ++i) {  // which one is asked first is drawn
+        auto o = with_policy(options_for(names.address()), "best-queue");
+        o.name_servers = {silent.address(), names.address()};
+        o.send_timeout = 900ms;
+        auto p = started(o);
+        const receipt r = p.deliver(message("T", "x"));
+        if (r.outcome == outcome::stored)
+            ++stored;
+        else
+            failures += shown(r) + "\n";
+    }
+    EXPECT_GE(stored, n - 2) << "two may have met a machine that stood still\n" << failures;
+}
+
+TEST(Timeout, IsEnoughForATopicThatIsToBeCreatedThoughTheFirstOfTwoNameServersHangs)
+{
+    fake_peer broker(well_behaved()), silent([](fake_peer::session&, const heard&) {});
+    fake_name_server names({{"TBW102", route_json({{"a", broker.address(), 4, 7}})}});
+    constexpr int n = 12;
+    int stored = 0;
+    std::string failures;
+    for (int i = 0; i < n; ++i) {
+        auto o = with_policy(options_for(names.address()), "best-queue");
+        o.name_servers = {silent.address(), names.address()};
+        o.send_timeout = 900ms;
+        auto p = started(o);
+        const receipt r = p.deliver(message("NEW", "x"));
+        if (r.outcome == outcome::stored)
+            ++stored;
+        else
+            failures += shown(r) + "\n";
+    }
+    EXPECT_GE(stored, n - 2) << failures;
+}
+
 TEST(Timeout, MayBeAsLongAsOneLikes)
 {
     cluster::embedded_cluster cluster;

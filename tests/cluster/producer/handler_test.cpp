@@ -151,6 +151,41 @@ TEST_F(Handlers, BoundToTheProducersExecutorRunOnItsNetworkThread)
     EXPECT_EQ(inner, errc::would_deadlock) << "a sync send there would wait for itself";
 }
 
+// It was still counted for a moment after its handler had run, or after a sync send had returned.
+TEST_F(Handlers, FindTheirMessageNoLongerInFlight)
+{
+    auto p = started(options_for(cluster));
+    for (int i = 0; i < 200; ++i) {
+        ASSERT_TRUE(p.send(message("T", "x")));
+        ASSERT_EQ(p.counters().in_flight_messages, 0u) << "after sync send " << i;
+    }
+    std::promise<std::uint64_t> on_callback_thread, on_network_thread;
+    p.async_send(message("T", "x"), [&](const error_code&, const receipt&) { on_callback_thread.set_value(p.counters().in_flight_messages); });
+    auto there = on_callback_thread.get_future();
+    ASSERT_EQ(there.wait_for(patience), std::future_status::ready);
+    EXPECT_EQ(there.get(), 0u);
+    p.async_send(message("T", "x"), asio::bind_executor(p.get_executor(), [&](const error_code&, const receipt&) {
+                     on_network_thread.set_value(p.counters().in_flight_messages);
+                 }));
+    there = on_network_thread.get_future();
+    ASSERT_EQ(there.wait_for(patience), std::future_status::ready);
+    EXPECT_EQ(there.get(), 0u);
+}
+
+// With room for one message a handler that sends waited for the room of its own message, until the deadline.
+TEST_F(Handlers, FindRoomForASendOfTheirOwn)
+{
+    auto o = options_for(cluster);
+    o.max_in_flight_messages = 1;
+    o.send_timeout = 10s;
+    auto p = started(o);
+    std::promise<outcome> inner;
+    p.async_send(message("T", "x"), [&](const error_code&, const receipt&) { inner.set_value(p.deliver(message("T", "x")).outcome); });
+    auto there = inner.get_future();
+    ASSERT_EQ(there.wait_for(patience), std::future_status::ready);
+    EXPECT_EQ(there.get(), outcome::stored);
+}
+
 TEST_F(Handlers, ThatBlockHoldUpNoOtherSend)
 {
     auto p = started(options_for(cluster));

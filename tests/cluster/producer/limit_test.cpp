@@ -234,7 +234,7 @@ TEST(Limits, ComeBackFromEveryWayASendCanEnd)
     expect_agreement(cluster, two_way);
 }
 
-TEST(Limits, AreHeldUntilTheHandlerHasRun)
+TEST(Limits, AreHeldUntilTheHandlerIsRun)
 {
     holding h;
     h.let_go();
@@ -247,10 +247,35 @@ TEST(Limits, AreHeldUntilTheHandlerHasRun)
         release.wait();
     });
     ASSERT_EQ(running.get_future().wait_for(patience), std::future_status::ready);
-    EXPECT_EQ(p.counters().in_flight_messages, 1u) << "what its handlers have not taken in is still in flight";
+    EXPECT_EQ(p.counters().in_flight_messages, 0u);
+    collector behind;
+    p.async_send(message("T", "x"), behind.handler(0));
+    ASSERT_TRUE(eventually([&] { return p.counters().stored == 2; }));
+    EXPECT_EQ(p.counters().in_flight_messages, 1u) << "what waits for its handler is still in flight";
     EXPECT_EQ(p.deliver(message("T", "x")).error, errc::full);
     release.count_down();
-    EXPECT_TRUE(eventually([&] { return p.deliver(message("T", "x")).outcome == outcome::stored; }));
+    ASSERT_TRUE(behind.wait(1));
+    EXPECT_EQ(p.deliver(message("T", "x")).outcome, outcome::stored);
+    expect_quiet(p);
+}
+
+// A sender that waits for room is told of it when a handler begins, not when it ends.
+TEST(Limits, ComeBackToThoseThatWaitWhileAHandlerStillRuns)
+{
+    holding h;
+    h.let_go();
+    auto p = started(h.options(1, plenty, when_full::wait));
+    ASSERT_TRUE(p.route("T"));
+    std::latch release(1);
+    collector sent;
+    p.async_send(message("T", "x"), [&, handler = sent.handler(0)](const error_code& ec, receipt r) {
+        handler(ec, std::move(r));
+        release.wait();
+    });
+    const receipt r = p.deliver(message("T", "x"));
+    EXPECT_EQ(r.outcome, outcome::stored) << shown(r);
+    release.count_down();
+    ASSERT_TRUE(sent.wait(1));
     expect_quiet(p);
 }
 

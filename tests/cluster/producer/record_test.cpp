@@ -64,20 +64,6 @@ TEST_F(Record, IsWrittenByCloseAndNotBefore)
     EXPECT_EQ(files(), 1u);
 }
 
-TEST_F(Record, IsWrittenByTheEndOfAProducerThatNobodyRuns)
-{
-    boost::asio::io_context context;
-    {
-        auto p = started(recording_to("run.toml"), context.get_executor());
-        collector sent;
-        p.async_send(message("one", "x"), sent.handler(0));
-        while (sent.size() == 0)
-            context.run_one();
-    }
-    context.run();
-    EXPECT_TRUE(text_of("run.toml"));
-}
-
 TEST_F(Record, IsOfTheFirstTopicThatIsSentTo)
 {
     auto p = started(recording_to("run.toml"));

@@ -138,7 +138,7 @@ TEST(OfferedLoad, StepsHaveABoundHoweverLongTheRun)
 TEST(OfferedLoad, ManyInAMillisecondStaySpreadOverTheMilliseconds)
 {
     offered_load load(200);
-    for (int ms = 0; ms < 4000; ++ms)
+    for (int ms = 0; ms < 4096; ++ms)
         for (int i = 0; i < 20; ++i)
             load.add(ms, std::nullopt, std::nullopt);
 

@@ -40,8 +40,8 @@ struct run {
     explicit run(policy_options p = policy_of("round-robin"), std::map<std::string, broker_options, std::less<>> known = {})
         : facts(std::move(known)), r("T", begun)
     {
-        r.policy(begun, "default", p);
-        r.route(begun, route_of({{"a", 4}, {"b", 4}}), facts);
+        r.set_policy(begun, "default", p);
+        r.set_route(begun, route_of({{"a", 4}, {"b", 4}}), facts);
     }
     void sent_at(std::int64_t at_ms, std::optional<std::string_view> key = std::nullopt)
     {
@@ -76,7 +76,7 @@ std::vector<std::pair<std::int64_t, Step>> steps_of(const simulate::scenario& s)
 TEST(Recording, WithoutARouteThereIsNone)
 {
     recording r("T", begun);
-    r.policy(begun, "default", policy_of("random"));
+    r.set_policy(begun, "default", policy_of("random"));
     r.send({.start_ns = begun, .key = std::nullopt, .queue = std::nullopt});
     EXPECT_EQ(r.text({}), "");
 }
@@ -168,10 +168,10 @@ TEST(Recording, RouteChangesBecomeSteps)
     run live;
     live.sent_at(0);
     live.tried_at(0, "c", 0, behaviour::refuse);
-    live.r.route(begun + 100 * ms, route_of({{"a", 4}, {"b", 4}}), live.facts);  // the same
-    live.r.route(begun + 200 * ms, route_of({{"a", 8}, {"c", 2}}), live.facts);
-    live.r.route(begun + 300 * ms, route_of({{"a", 8}, {"c", 2}}, 4), live.facts);
-    live.r.route(begun + 400 * ms, route_of({}), live.facts);
+    live.r.set_route(begun + 100 * ms, route_of({{"a", 4}, {"b", 4}}), live.facts);  // the same
+    live.r.set_route(begun + 200 * ms, route_of({{"a", 8}, {"c", 2}}), live.facts);
+    live.r.set_route(begun + 300 * ms, route_of({{"a", 8}, {"c", 2}}, 4), live.facts);
+    live.r.set_route(begun + 400 * ms, route_of({}), live.facts);
 
     const simulate::scenario s = read(live.r);
     const auto steps = steps_of<simulate::route_step>(s);
@@ -195,7 +195,7 @@ TEST(Recording, APolicyThatIsPutInForceIsAStep)
 {
     run live;
     live.sent_at(0);
-    live.r.policy(begun + 50 * ms, "default", policy_of("random"));
+    live.r.set_policy(begun + 50 * ms, "default", policy_of("random"));
 
     const auto steps = steps_of<simulate::policy_step>(read(live.r));
     ASSERT_EQ(steps.size(), 1u);
@@ -272,7 +272,7 @@ TEST(Recording, TheTextHasABoundHoweverLongTheRun)
         live.tried_at(i, i % 2 == 0 ? "a" : "b", i / 100 % 2 == 0 ? 100 : 400'000, i % 77 == 0 ? behaviour::drop : behaviour::answer);
     }
     for (int i = 0; i < 6000; ++i)
-        live.r.route(begun + i * ms, route_of({{"a", 4}, {"b", 1 + i % 7}}), live.facts);
+        live.r.set_route(begun + i * ms, route_of({{"a", 4}, {"b", 1 + i % 7}}), live.facts);
 
     const std::string text = live.r.text({});
     EXPECT_LE(text.size(), recording::max_text);
