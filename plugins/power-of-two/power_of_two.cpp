@@ -35,16 +35,13 @@ private:
     static std::uint32_t draw_elsewhere(sdk::view v, const sdk::fitting& f, sdk::dice& d, sdk::broker_view b) noexcept
     {
         const std::uint32_t elsewhere = v.size() - b.n_queues();
-        const auto nobody = [&] { return f.first(0, b.first_queue()) == b.first_queue() && f.first(b.end_queue(), v.size()) == v.size(); };
-        if (elsewhere == 0 || (elsewhere <= 64 && nobody()))  // a short look saves throws in vain
-            return SHUNT_NONE;
-        for (int i = 0; i < 4; ++i) {
-            auto [one, other] = d.two_below(elsewhere);
-            one += one < b.first_queue() ? 0 : b.n_queues();
-            other += other < b.first_queue() ? 0 : b.n_queues();
-            const bool first = f.has(one);
-            if (first | f.has(other))
-                return first ? one : other;
+        for (int i = 0; i < 8 && elsewhere > 0; ++i) {
+            auto q = static_cast<std::uint32_t>(d.below(elsewhere));
+            q += q < b.first_queue() ? 0 : b.n_queues();
+            if (f.has(q))
+                return q;
+            if (elsewhere <= 64)
+                break;  // to count so few is less than to throw in vain
         }
         const std::uint32_t before = f.count(0, b.first_queue());
         const std::uint32_t after = f.count(b.end_queue(), v.size());

@@ -147,17 +147,20 @@ function shares(run, width) {
 
 const VERDICTS = { reachable: ["var(--warn)", "avoided"], isolated: ["var(--bad)", "avoided, not reachable"], away: ["var(--away)", "not in the route, or read-only"] };
 function isolation(run, width) {
-  const row = run.brokers.length > 16 ? 9 : 24, height = row * run.brokers.length;
+  // Of many brokers those that had nothing are left out.
+  const shown = run.brokers.map((_, b) => b).filter(b => run.brokers.length <= 12 || run.stretches[b].length + run.script[b].length);
+  const row = shown.length > 20 ? 9 : 24, height = Math.max(row * shown.length, 24);
   const during = (all, i) => all.filter(s => s.from < (i + 1) * run.width_ms && s.to > i * run.width_ms);
   return picture(run, "isolation", "Who was avoided when", width, height, (svg, x) => {
-    run.brokers.forEach((name, b) => {
-      const y = b * row, bar = (s, top, h, fill) => svg.append(make("rect", { x: x(s.from), y: y + top, width: Math.max(1, x(Math.min(s.to, END)) - x(s.from)), height: h, fill }));
+    shown.forEach((b, place) => {
+      const name = run.brokers[b], y = place * row, wide = s => x(Math.min(s.to, END)) - x(s.from);
+      const bar = (s, top, height, fill) => svg.append(make("rect", { x: x(s.from), y: y + top, width: Math.max(1, wide(s)), height, fill }));
       for (const s of run.stretches[b]) bar(s, row * .14, row * .52, VERDICTS[s.said][0]);
       for (const s of run.script[b]) bar(s, row * .76, Math.max(2, row * .13), "var(--script)");
       if (row > 12) {
         level(svg, width, y + row * .6, name.length > 7 ? name.slice(0, 6) + "…" : name);
         for (const s of run.script[b])
-          if (x(Math.min(s.to, END)) - x(s.from) > 7 * s.does.length && !run.stretches[b].some(v => v.from <= s.from && v.to > s.from))
+          if (wide(s) > 7 * s.does.length && !run.stretches[b].some(v => v.from <= s.from && v.to > s.from))
             svg.append(make("text", { x: x(s.from) + 3, y: y + row * .6, class: "dark" }, s.does));
       }
     });
@@ -165,7 +168,8 @@ function isolation(run, width) {
     const said = during(run.stretches[b], i).map(s => VERDICTS[s.said][1]), does = during(run.script[b], i).map(s => s.does);
     return said.length + does.length ? `${name}: ${[...new Set([...said, ...does])].join("; ")}` : "";
   }).filter(Boolean)) || "nobody; all brokers are well",
-  [...Object.values(VERDICTS), ["var(--script)", "the script: slow, hangs, refuses, ..."]]);
+  [...Object.entries(VERDICTS).filter(([said]) => data.runs.some(one => one.stretches.flat().some(s => s.said === said))).map(([, look]) => look),
+    ["var(--script)", "the script: slow, hangs, refuses, ..."]]);
 }
 
 function latencies(run, width) {

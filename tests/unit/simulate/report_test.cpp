@@ -95,6 +95,17 @@ TEST(Recording, WhatLastsAtTheEndLastsUntilThen)
     EXPECT_EQ(stretches(r.series, 0), "0-2 isolated;");
 }
 
+TEST(Script, TellsWhatEachBrokerDoesAndForHowLong)
+{
+    const scenario s = right(usual("", brokers(2, 1) + at("5s", "broker = \"a\"\nok = true") + at("1s", "broker = \"a\"\nlatency = \"800ms\"") +
+                                           at("3s", "broker = \"a\"\nhang = true") + at("4s", "broker = \"a\"\ncode = 2") + at("2s", "broker = \"c\"\nrefuse = true") +
+                                           at("3s", "route = { add = [{ name = \"c\", queues = 1 }] }") + at("6s", "broker = \"c\"\ndrop = true")));
+    std::string told;
+    for (const auto& [broker, d] : script_of(s))
+        told += broker + " " + std::to_string(d.from_ms) + (d.to_ms == max_time_ms ? "" : "-" + std::to_string(d.to_ms)) + " " + d.what + "; ";
+    EXPECT_EQ(told, "a 1000-3000 800 ms; a 3000-4000 hangs; a 4000-5000 code 2; c 2000-3000 refuses; c 6000 drops; ");
+}
+
 TEST(Percentile, IsByNearestRank)
 {
     const std::map<std::int64_t, std::uint64_t> counts{{1, 50}, {7, 49}, {9, 1}};

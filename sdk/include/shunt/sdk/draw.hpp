@@ -6,7 +6,6 @@
 #include <shunt/sdk/tiers.hpp>
 
 #include <cstdint>
-#include <utility>
 
 namespace shunt::sdk {
 
@@ -24,13 +23,6 @@ public:
         return static_cast<std::uint64_t>(wide{next()} * n >> 64);
     }
 
-    /// Two numbers in 0..n-1 out of one; no value is favoured by more than n / 2^32.
-    [[nodiscard]] constexpr std::pair<std::uint32_t, std::uint32_t> two_below(std::uint32_t n) noexcept
-    {
-        const std::uint64_t both = next();
-        return {static_cast<std::uint32_t>((both >> 32) * n >> 32), static_cast<std::uint32_t>((both & 0xffffffff) * n >> 32)};
-    }
-
 private:
     std::uint64_t state_;
 };
@@ -39,13 +31,9 @@ private:
 /// throws find one, whatever the number of queues.
 [[nodiscard]] inline std::uint32_t draw_queue(const fitting& f, dice& d, std::uint32_t from, std::uint32_t to) noexcept
 {
-    // Two to a throw: which of them fits is nothing a processor can foresee, whether one does it mostly can.
-    for (int i = 0; i < 4 && from < to; ++i) {
-        const auto [one, other] = d.two_below(to - from);
-        const bool first = f.has(from + one);
-        if (first | f.has(from + other))
-            return from + (first ? one : other);
-    }
+    for (int i = 0; i < 8 && from < to; ++i)
+        if (const auto q = from + static_cast<std::uint32_t>(d.below(to - from)); f.has(q))
+            return q;
     const std::uint32_t n = f.count(from, to);
     return n == 0 ? SHUNT_NONE : f.nth(static_cast<std::uint32_t>(d.below(n)), from, to);
 }
