@@ -1,4 +1,5 @@
-// Drives a strategy the way a host does, through the C table of the built .so, with a clock and dice set by the test.
+// Drives a selector through the C table of the built .so with nothing but abi.h, of whatever version: for what stands in for
+// older and later hosts. Tests of strategies use the kit, <shunt/sdk/testing.hpp>.
 //
 //     plugin p{SHUNT_TEST_PLUGINS, "best-queue"};
 //     topic t{"a*4 b*4 c*4"};
@@ -88,13 +89,6 @@ public:
             if (text(description_->selectors[i]->name) == name_)
                 return *description_->selectors[i];
         throw std::runtime_error(path_ + " has no selector " + name_);
-    }
-    [[nodiscard]] const shunt_fault_class& fault() const
-    {
-        for (std::uint32_t i = 0; i < description_->n_faults; ++i)
-            if (text(description_->faults[i]->name) == name_)
-                return *description_->faults[i];
-        throw std::runtime_error(path_ + " has no fault strategy " + name_);
     }
 
 private:
@@ -525,177 +519,6 @@ private:
     fake_host host_;
     shunt_selector* instance_ = nullptr;
     shunt_status status_;
-};
-
-// ---- a fault strategy ----
-
-class fault {
-public:
-    explicit fault(const plugin& p, settings s = {}) : table_(p.fault())
-    {
-        const config c{std::move(s), table_.params, table_.n_params, table_.param_stride};
-        const shunt_instance i{sizeof i, 0};
-        status_ = table_.create(host_.table(), c.table(), &i, &instance_);
-    }
-    fault(const fault&) = delete;
-    fault& operator=(const fault&) = delete;
-    ~fault()
-    {
-        if (instance_ != nullptr)
-            table_.destroy(instance_);
-    }
-
-    [[nodiscard]] std::string refusal() const { return status_ == SHUNT_OK ? std::string{} : host_.error; }
-    [[nodiscard]] shunt_status status() const { return status_; }
-
-    struct event {
-        nanoseconds at{};
-        std::int32_t kind = SHUNT_FB_SEND;
-        std::int32_t result = SHUNT_FB_GOOD;
-        nanoseconds latency{};
-        nanoseconds share = 1s;
-        nanoseconds start = nanoseconds::min();  ///< min: `at` minus the latency
-    };
-
-    /// 1: the verdicts may have changed.
-    shunt_status tell(const std::string& broker, event e)
-    {
-        host_.now = e.at;
-        shunt_feedback f{};
-        f.struct_size = sizeof f;
-        f.kind = e.kind;
-        f.result = e.result;
-        f.broker_id = broker_id(broker);
-        f.broker_code = -1;
-        f.at_ns = e.at.count();
-        f.start_ns = (e.start == nanoseconds::min() ? e.at - e.latency : e.start).count();
-        f.latency_ns = e.latency.count();
-        f.share_ns = e.share.count();
-        return table_.on_feedback(instance_, &f, sizeof f, 1);
-    }
-    shunt_status good(const std::string& broker, nanoseconds at, nanoseconds latency) { return tell(broker, {.at = at, .latency = latency}); }
-    shunt_status failed(const std::string& broker, nanoseconds at) { return tell(broker, {.at = at, .result = SHUNT_FB_FAILED}); }
-    shunt_status refused(const std::string& broker, nanoseconds at) { return tell(broker, {.at = at, .result = SHUNT_FB_UNREACHABLE}); }
-    shunt_status expired(const std::string& broker, nanoseconds at, nanoseconds share)
-    {
-        return tell(broker, {.at = at, .result = SHUNT_FB_EXPIRED, .share = share, .start = at - share});
-    }
-    shunt_status probed(const std::string& broker, nanoseconds at, bool accepted)
-    {
-        host_.probes.erase(broker_id(broker));
-        return tell(broker, {.at = at, .kind = SHUNT_FB_PROBE, .result = accepted ? SHUNT_FB_GOOD : SHUNT_FB_UNREACHABLE});
-    }
-    shunt_status left(const std::string& broker, nanoseconds at) { return tell(broker, {.at = at, .kind = SHUNT_FB_LEFT}); }
-
-    struct judgement {
-        std::vector<bool> available, reachable;
-        nanoseconds valid_until{};
-    };
-
-    judgement judge(const topic& t, nanoseconds now)
-    {
-        host_.now = now;
-        const std::uint32_t n = t.view().n_brokers;
-        std::vector<std::uint64_t> available((n + 63) / 64), reachable((n + 63) / 64);
-        std::int64_t until = 0;
-        const shunt_status s = table_.evaluate(instance_, t.view().brokers, t.view().broker_stride, n, now.count(), available.data(),
-                                               reachable.data(), &until);
-        if (s < 0)
-            throw std::runtime_error(host_.error);
-        judgement j{.available = std::vector<bool>(n), .reachable = std::vector<bool>(n), .valid_until = nanoseconds{until}};
-        for (std::uint32_t i = 0; i < n; ++i) {
-            j.available[i] = (available[i / 64] >> (i % 64) & 1) != 0;
-            j.reachable[i] = j.available[i] || (reachable[i / 64] >> (i % 64) & 1) != 0;
-        }
-        return j;
-    }
-
-    /// "available", "reachable" or "cut off".
-    std::string verdict(const std::string& broker, nanoseconds now)
-    {
-        const topic alone{broker + "*1"};
-        const judgement j = judge(alone, now);
-        return j.available[0] ? "available" : j.reachable[0] ? "reachable" : "cut off";
-    }
-
-    [[nodiscard]] std::string export_state(nanoseconds now)
-    {
-        host_.now = now;
-        std::string bytes;
-        const shunt_writer w{&bytes, [](void* c, const void* p, std::uint64_t n) -> shunt_status {
-                                 static_cast<std::string*>(c)->append(static_cast<const char*>(p), n);
-                                 return SHUNT_OK;
-                             }};
-        if (table_.export_state(instance_, &w) != SHUNT_OK)
-            throw std::runtime_error(host_.error);
-        return bytes;
-    }
-    shunt_status import_state(std::uint32_t schema, std::string_view bytes, nanoseconds now)
-    {
-        host_.now = now;
-        return table_.import_state(instance_, schema, bytes.data(), bytes.size());
-    }
-
-    [[nodiscard]] const shunt_fault_class& table() const { return table_; }
-    [[nodiscard]] shunt_fault* instance() { return instance_; }
-    [[nodiscard]] fake_host& host() { return host_; }
-    [[nodiscard]] nanoseconds probe_at(const std::string& broker) const
-    {
-        const auto p = host_.probes.find(broker_id(broker));
-        return p == host_.probes.end() ? nanoseconds{-1} : p->second;
-    }
-
-private:
-    const shunt_fault_class& table_;
-    fake_host host_;
-    shunt_fault* instance_ = nullptr;
-    shunt_status status_;
-};
-
-// ---- the two together ----
-
-/// A producer in a few lines: each attempt takes the verdicts in force, its result is fed back at once.
-class producer {
-public:
-    struct reply {
-        std::int32_t result = SHUNT_FB_GOOD;
-        nanoseconds latency = 5ms;
-    };
-    using brokers = std::function<reply(const std::string& broker, nanoseconds now)>;
-
-    producer(topic& t, selector& s, fault& f) : topic_(t), selector_(s), fault_(f) {}
-
-    /// The queues tried, the last one stored if it went well. Time passes inside the send by the latencies.
-    std::vector<std::string> send(nanoseconds& now, const brokers& answer, int attempts = 3, msg m = {})
-    {
-        std::vector<std::string> queues;
-        for (int i = 0; i < attempts; ++i) {
-            refresh(now);
-            queues.push_back(selector_.pick(topic_, m));
-            const std::string b = queues.back().substr(0, queues.back().rfind('-'));
-            const reply r = answer(b, now);
-            const nanoseconds start = now;
-            if (r.result != SHUNT_FB_UNREACHABLE)
-                now += r.latency;
-            fault_.tell(b, {.at = now, .result = r.result, .latency = r.latency, .start = start});
-            if (r.result == SHUNT_FB_GOOD)
-                break;
-            if (std::ranges::find(m.tried, b) == m.tried.end())
-                m.tried.push_back(b);
-        }
-        return queues;
-    }
-
-    void refresh(nanoseconds now)
-    {
-        const fault::judgement j = fault_.judge(topic_, now);
-        topic_.judge(j.available, j.reachable);
-    }
-
-private:
-    topic& topic_;
-    selector& selector_;
-    fault& fault_;
 };
 
 }  // namespace shunt::test

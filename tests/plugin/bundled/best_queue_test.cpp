@@ -14,7 +14,7 @@ constexpr auto r3x4 = "a*4 b*4 c*4";
 std::uint32_t cursor_of(std::int64_t k) { return static_cast<std::uint32_t>(k + 1) & 0x7fffffffu; }
 
 /// The queue after `queue` in the list, round its end.
-std::string next_of(const topic& t, const std::string& queue)
+std::string next_of(const route& t, const std::string& queue)
 {
     for (std::uint32_t i = 0; i < t.view().n_queues; ++i)
         if (t.name(i) == queue)
@@ -27,7 +27,7 @@ TEST(BestQueue, AgreesWithJavasTraces)
     const plugin p = bundled("best-queue");
     for (const auto& row : vectors::traces) {
         SCOPED_TRACE(row.id);
-        topic t{row.route};
+        route t{row.route};
         if (row.health) {
             t.isolate(words(row.isolated));
             t.cut_off(words(row.cut_off));
@@ -49,14 +49,14 @@ TEST(BestQueue, AgreesWithJavasSequences)
         std::int64_t k;
         std::string_view isolated, queues;
     } const rows[] = {
-        {"a*8 b*2", -1, "", "a-0 a-1 a-2 a-3 a-4 a-5 a-6 a-7 b-0 b-1"},
-        {r3x4, -1, "", "a-0 a-1 a-2 a-3 b-0 b-1 b-2 b-3 c-0 c-1 c-2 c-3 a-0"},
-        {r3x4, -1, "a", "b-0 b-1 b-2 b-3 c-0 c-1 c-2 c-3 b-0"},
-        {r3x4, -1, "b", "a-0 a-1 a-2 a-3 c-0 c-1 c-2 c-3 a-0"},
-        {r3x4, 2147483643, "", "b-0 b-1 b-2 b-3 a-0 a-1 a-2 a-3 b-0"},
+        {"a*8 b*2", -1, "", "a/0 a/1 a/2 a/3 a/4 a/5 a/6 a/7 b/0 b/1"},
+        {r3x4, -1, "", "a/0 a/1 a/2 a/3 b/0 b/1 b/2 b/3 c/0 c/1 c/2 c/3 a/0"},
+        {r3x4, -1, "a", "b/0 b/1 b/2 b/3 c/0 c/1 c/2 c/3 b/0"},
+        {r3x4, -1, "b", "a/0 a/1 a/2 a/3 c/0 c/1 c/2 c/3 a/0"},
+        {r3x4, 2147483643, "", "b/0 b/1 b/2 b/3 a/0 a/1 a/2 a/3 b/0"},
     };
     for (const auto& row : rows) {
-        topic t{row.route};
+        route t{row.route};
         t.isolate(words(row.isolated));
         selector s{p, {}, {.start = cursor_of(row.k)}};
         EXPECT_EQ(s.picks(t, static_cast<int>(words(row.queues).size())), row.queues);
@@ -72,31 +72,31 @@ TEST(BestQueue, RetriesOnBrokersNotTriedYet)
         std::int64_t k;
         std::string_view queues;
     } const rows[] = {
-        {r3x4, -1, "a-0 b-0 c-0 c-1"},          {r3x4, 0, "a-1 b-0 c-0 c-1"},
-        {r3x4, 3, "b-0 c-0 a-0 a-1"},           {r3x4, 7, "c-0 a-0 b-0 b-1"},
-        {"b1*8 b2*8 b3*8", -1, "b1-0 b2-0 b3-0"}, {"b1*8 b2*8 b3*8", 15, "b3-0 b1-0 b2-0 b2-1"},
+        {r3x4, -1, "a/0 b/0 c/0 c/1"},          {r3x4, 0, "a/1 b/0 c/0 c/1"},
+        {r3x4, 3, "b/0 c/0 a/0 a/1"},           {r3x4, 7, "c/0 a/0 b/0 b/1"},
+        {"b1*8 b2*8 b3*8", -1, "b1/0 b2/0 b3/0"}, {"b1*8 b2*8 b3*8", 15, "b3/0 b1/0 b2/0 b2/1"},
     };
     for (const auto& row : rows) {
-        const topic t{row.route};
+        const route t{row.route};
         selector s{p, {}, {.start = cursor_of(row.k)}};
         EXPECT_EQ(s.failing_send(t, static_cast<int>(words(row.queues).size())), row.queues);
     }
 }
 
-// Seen elsewhere: the scan moved a private copy of the position, attempt three was back on broker one (b1-0 b2-0 b1-2).
+// Seen elsewhere: the scan moved a private copy of the position, attempt three was back on broker one (b1/0 b2/0 b1/2).
 TEST(BestQueue, ReachesTheThirdBrokerFromEveryStart)
 {
     const plugin p = bundled("best-queue");
-    const topic t{"b1*8 b2*8 b3*8"};
+    const route t{"b1*8 b2*8 b3*8"};
     for (std::uint32_t start = 0; start < 24; ++start) {
         selector s{p, {}, {.start = start}};
         std::set<std::string> brokers;
         for (const std::string& q : words(s.failing_send(t, 3)))
-            brokers.insert(broker_part(q));
+            brokers.insert(broker_of(q));
         EXPECT_EQ(brokers.size(), 3u) << "from " << start;
     }
-    EXPECT_EQ((selector{p, {}, {.start = 0}}.failing_send(t, 3)), "b1-0 b2-0 b3-0");
-    EXPECT_EQ((selector{p, {}, {.start = 11}}.failing_send(t, 3)), "b2-3 b3-0 b1-0");
+    EXPECT_EQ((selector{p, {}, {.start = 0}}.failing_send(t, 3)), "b1/0 b2/0 b3/0");
+    EXPECT_EQ((selector{p, {}, {.start = 11}}.failing_send(t, 3)), "b2/3 b3/0 b1/0");
 }
 
 // Seen elsewhere: the first queue after an isolated broker got that broker's share on top (500 of 1,200, or 2,500 of 4,800).
@@ -104,7 +104,7 @@ TEST(BestQueue, SpreadsAnIsolatedBrokersShareEvenly)
 {
     const plugin p = bundled("best-queue");
     {
-        topic t{r3x4};
+        route t{r3x4};
         t.isolate({"b"});
         selector s{p};
         const auto counts = s.count(t, 1200);
@@ -112,7 +112,7 @@ TEST(BestQueue, SpreadsAnIsolatedBrokersShareEvenly)
         for (const auto& [queue, n] : counts)
             EXPECT_EQ(n, 150) << queue;
     }
-    topic t{"a*24 b*24"};
+    route t{"a*24 b*24"};
     t.isolate({"a"});
     selector s{p};
     const auto counts = s.count(t, 4800);
@@ -125,12 +125,12 @@ TEST(BestQueue, SpreadsAnIsolatedBrokersShareEvenly)
 TEST(BestQueue, SpreadsRetriesOfADeadBrokerEvenlyWithoutAFaultStrategy)
 {
     const plugin p = bundled("best-queue");
-    const topic t{r3x4};
+    const route t{r3x4};
     const auto run = [&](int sends, std::map<std::string, int>& stored) {
         selector s{p};
         for (int i = 0; i < sends; ++i) {
             std::string q = s.pick(t);
-            if (broker_part(q) == "b")
+            if (broker_of(q) == "b")
                 q = s.pick(t, {.tried = {"b"}});
             ++stored[q];
         }
@@ -152,7 +152,7 @@ TEST(BestQueue, NeverLeavesTheRangeWhenTheCursorWraps)
 {
     const plugin p = bundled("best-queue");
     for (const std::uint32_t n : {1u, 3u, 4u, 7u, 8u, 12u, 1000u}) {
-        const topic t{"a*" + std::to_string(n)};
+        const route t{"a*" + std::to_string(n)};
         selector s{p, {}, {.start = 2147483645}};
         std::map<std::string, int> counts;
         std::string expected, got;
@@ -171,17 +171,17 @@ TEST(BestQueue, FindsTheOnlyFittingQueueAcrossTheWrap)
     for (std::uint32_t n = 1; n <= 12; ++n)
         for (std::uint32_t before = 0; before <= 14; ++before)
             for (std::uint32_t wanted = 0; wanted < n; ++wanted) {
-                topic t{"a*" + std::to_string(n)};
-                t.only({"a-" + std::to_string(wanted)});
+                route t{"a*" + std::to_string(n)};
+                t.only({"a/" + std::to_string(wanted)});
                 const std::uint32_t start = 2147483647 - before;
                 selector s{p, {}, {.start = start}};
-                ASSERT_EQ(s.pick(t), "a-" + std::to_string(wanted));
+                ASSERT_EQ(s.pick(t), "a/" + std::to_string(wanted));
 
                 std::uint32_t c = start;  // one by one, as the rule is written
                 while (c % n != wanted)
                     c = (c + 1) & 0x7fffffff;
                 const std::uint32_t after = (c + 1) & 0x7fffffff;
-                const topic whole{"a*" + std::to_string(n)};
+                const route whole{"a*" + std::to_string(n)};
                 ASSERT_EQ(s.pick(whole), whole.name(after % n)) << n << " queues, from " << start << ", wanted " << wanted;
             }
 }
@@ -189,11 +189,11 @@ TEST(BestQueue, FindsTheOnlyFittingQueueAcrossTheWrap)
 TEST(BestQueue, GivesTheReasonsOfTheContract)
 {
     const plugin p = bundled("best-queue");
-    const auto why = [&](topic& t, std::uint32_t start, std::vector<std::string> tried) {
+    const auto why = [&](route& t, std::uint32_t start, std::vector<std::string> tried) {
         selector s{p, {}, {.start = start}};
         return s.ask(t, {.tried = std::move(tried)}).pick.why;
     };
-    topic t{r3x4};
+    route t{r3x4};
     EXPECT_EQ(why(t, 4, {}), SHUNT_WHY_ROTATION);
     EXPECT_EQ(why(t, 4, {"a"}), SHUNT_WHY_ROTATION) << "nothing of a was stepped over";
     EXPECT_EQ(why(t, 4, {"b"}), SHUNT_WHY_AVOID_TRIED);
@@ -218,7 +218,7 @@ TEST(BestQueue, TakesThePickThatAPlainLoopTakes)
         for (const auto& n : names)
             line += n + "*" + std::to_string(dice() % 40) + " ";
         line += "g*1";
-        topic t{line};
+        route t{line};
         const auto some = [&] {
             std::vector<std::string> s;
             for (const auto& n : names)
@@ -253,11 +253,11 @@ TEST(BestQueue, TakesThePickThatAPlainLoopTakes)
 TEST(BestQueue, PicksAmongCandidatesOnly)
 {
     const plugin p = bundled("best-queue");
-    topic t{r3x4};
-    t.only({"a-2", "c-1", "c-3"});
+    route t{r3x4};
+    t.only({"a/2", "c/1", "c/3"});
     selector s{p};
-    EXPECT_EQ(s.picks(t, 4), "a-2 c-1 c-3 a-2");
-    EXPECT_EQ(s.pick(t, {.tried = {"c"}}), "a-2");
+    EXPECT_EQ(s.picks(t, 4), "a/2 c/1 c/3 a/2");
+    EXPECT_EQ(s.pick(t, {.tried = {"c"}}), "a/2");
     t.only({});
     EXPECT_EQ(s.pick(t), "no queue");
 }
@@ -265,7 +265,7 @@ TEST(BestQueue, PicksAmongCandidatesOnly)
 TEST(BestQueue, NeverPicksABrokerWithoutWritableQueues)
 {
     const plugin p = bundled("best-queue");
-    topic t{"a*4 b*0 c*0"};
+    route t{"a*4 b*0 c*0"};
     t.isolate({"a"});
     selector s{p};
     EXPECT_EQ(by_broker(s.count(t, 100)), (std::map<std::string, int>{{"a", 100}}));
@@ -274,51 +274,51 @@ TEST(BestQueue, NeverPicksABrokerWithoutWritableQueues)
 TEST(BestQueue, PrefersAnUntouchedBrokerToAnyIsolatedOne)
 {
     const plugin p = bundled("best-queue");
-    topic t{r3x4};
+    route t{r3x4};
     t.isolate({"a"});
     for (std::uint32_t start = 0; start < 12; ++start) {
         selector s{p, {}, {.start = start}};
-        EXPECT_EQ(broker_part(s.pick(t, {.tried = {"b"}})), "c");
+        EXPECT_EQ(broker_of(s.pick(t, {.tried = {"b"}})), "c");
     }
     t.isolate({"a", "b", "c"});
     t.cut_off({"a"});
     selector s{p};
-    EXPECT_EQ(s.count(t, 800), (std::map<std::string, int>{{"b-0", 100}, {"b-1", 100}, {"b-2", 100}, {"b-3", 100},
-                                                          {"c-0", 100}, {"c-1", 100}, {"c-2", 100}, {"c-3", 100}}));
+    EXPECT_EQ(s.count(t, 800), (std::map<std::string, int>{{"b/0", 100}, {"b/1", 100}, {"b/2", 100}, {"b/3", 100},
+                                                          {"c/0", 100}, {"c/1", 100}, {"c/2", 100}, {"c/3", 100}}));
 }
 
 // Seen elsewhere: a selector wrote into the route it was shown. Here all that is shown stays as it was.
 TEST(BestQueue, LeavesTheViewAsItWas)
 {
     const plugin p = bundled("best-queue");
-    topic t{"a*2 b*2"};
+    route t{"a*2 b*2"};
     t.isolate({"a", "b"});
     selector s{p};
     const std::string before = t.snapshot();
     (void)s.count(t, 10);
     EXPECT_EQ(t.snapshot(), before);
     t.all_well();
-    EXPECT_EQ(s.count(t, 400), (std::map<std::string, int>{{"a-0", 100}, {"a-1", 100}, {"b-0", 100}, {"b-1", 100}}));
+    EXPECT_EQ(s.count(t, 400), (std::map<std::string, int>{{"a/0", 100}, {"a/1", 100}, {"b/0", 100}, {"b/1", 100}}));
 }
 
 TEST(BestQueue, KeepsARotationForEachTopic)
 {
     const plugin p = bundled("best-queue");
-    const topic t1{"a*4"}, t2{"a*4"};
+    const route t1{"a*4"}, t2{"a*4"};
     selector s1{p}, s2{p};
     std::map<std::string, int> first, second;
     for (int i = 0; i < 400; ++i) {
         ++first[s1.pick(t1)];
         ++second[s2.pick(t2)];
     }
-    EXPECT_EQ(first, (std::map<std::string, int>{{"a-0", 100}, {"a-1", 100}, {"a-2", 100}, {"a-3", 100}}));
+    EXPECT_EQ(first, (std::map<std::string, int>{{"a/0", 100}, {"a/1", 100}, {"a/2", 100}, {"a/3", 100}}));
     EXPECT_EQ(second, first);
 }
 
 TEST(BestQueue, BeginsWhereItIsTold)
 {
     const plugin p = bundled("best-queue");
-    const topic t{r3x4};
+    const route t{r3x4};
     std::map<std::string, int> first;
     std::mt19937 dice{3};
     for (int producers = 0; producers < 1200; ++producers)
@@ -339,7 +339,7 @@ TEST(BestQueue, AnswersEveryView)
             all.push_back("b" + std::to_string(b));
             many += all.back() + "*256 ";
         }
-        topic big{many}, small{"b0*1"};
+        route big{many}, small{"b0*1"};
         selector s{p, {}, {.start = 2147480000}};
         for (int i = 0; i < 10000; ++i)
             ASSERT_EQ(s.ask(big, {.tried = i % 3 == 0 ? all : std::vector<std::string>{}}).status, SHUNT_OK);
@@ -349,7 +349,7 @@ TEST(BestQueue, AnswersEveryView)
             const auto a = s.ask(big, {.tried = i % 2 == 0 ? all : std::vector<std::string>{"b3", "b7"}});
             ASSERT_EQ(a.status, SHUNT_OK);
             ASSERT_LT(a.pick.queue_index, 4096u);
-            ASSERT_EQ(s.pick(small, {.tried = {"b0"}}), "b0-0");
+            ASSERT_EQ(s.pick(small, {.tried = {"b0"}}), "b0/0");
         }
     }
 }
@@ -358,7 +358,7 @@ TEST(BestQueue, IsNotSharedByThreads)
 {
     const plugin p = bundled("best-queue");
     EXPECT_EQ(p.selector().flags & SHUNT_F_CONCURRENT, 0u) << "each sender thread has a cursor of its own";
-    const topic t{"a*4"};
+    const route t{"a*4"};
     std::vector<std::thread> threads;
     std::array<std::map<std::string, int>, 8> counts;
     for (auto& c : counts)
@@ -366,34 +366,34 @@ TEST(BestQueue, IsNotSharedByThreads)
     for (auto& th : threads)
         th.join();
     for (const auto& c : counts)
-        EXPECT_EQ(c, (std::map<std::string, int>{{"a-0", 1000}, {"a-1", 1000}, {"a-2", 1000}, {"a-3", 1000}}));
+        EXPECT_EQ(c, (std::map<std::string, int>{{"a/0", 1000}, {"a/1", 1000}, {"a/2", 1000}, {"a/3", 1000}}));
 }
 
 TEST(RoundRobin, IgnoresHealth)
 {
     const plugin p = bundled("round-robin");
-    topic t{"a*2 b*2"};
+    route t{"a*2 b*2"};
     t.cut_off({"a"});
     selector s{p};
-    EXPECT_EQ(s.picks(t, 5), "a-0 a-1 b-0 b-1 a-0");
+    EXPECT_EQ(s.picks(t, 5), "a/0 a/1 b/0 b/1 a/0");
 }
 
 TEST(RoundRobin, KeepsRetriesOffTriedBrokers)
 {
     const plugin p = bundled("round-robin");
-    const topic t{r3x4};
-    EXPECT_EQ(selector{p}.failing_send(t, 5), "a-0 b-0 c-0 c-1 c-2");
-    topic narrow{r3x4};
-    narrow.only({"b-1", "b-3"});
-    EXPECT_EQ(selector{p}.failing_send(narrow, 3), "b-1 b-3 b-1");
+    const route t{r3x4};
+    EXPECT_EQ(selector{p}.failing_send(t, 5), "a/0 b/0 c/0 c/1 c/2");
+    route narrow{r3x4};
+    narrow.only({"b/1", "b/3"});
+    EXPECT_EQ(selector{p}.failing_send(narrow, 3), "b/1 b/3 b/1");
 }
 
 TEST(RoundRobin, IsEvenAndAskedOncePerAttempt)
 {
     const plugin p = bundled("round-robin");
-    const topic t{"a*4"};
+    const route t{"a*4"};
     selector s{p};
-    EXPECT_EQ(s.count(t, 400), (std::map<std::string, int>{{"a-0", 100}, {"a-1", 100}, {"a-2", 100}, {"a-3", 100}}));
+    EXPECT_EQ(s.count(t, 400), (std::map<std::string, int>{{"a/0", 100}, {"a/1", 100}, {"a/2", 100}, {"a/3", 100}}));
     EXPECT_EQ(s.calls, 400);
 }
 

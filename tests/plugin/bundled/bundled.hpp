@@ -1,12 +1,12 @@
-// What the tests of bundled strategies share.
+// What the tests of bundled strategies share, on top of the test kit that every author of a strategy has.
 
 #pragma once
 
-#include <support/strategy_driver.hpp>
+#include <shunt/sdk/testing.hpp>
 
 #include <gtest/gtest.h>
 
-#include <set>
+#include <algorithm>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -14,8 +14,18 @@
 
 namespace shunt::test {
 
-/// The built strategy of that name.
-inline plugin bundled(const std::string& name) { return plugin{SHUNT_TEST_PLUGINS, name}; }
+using namespace sdk::testing;
+using namespace std::chrono_literals;
+using sdk::nanoseconds, sdk::str, sdk::text;
+
+/// The built strategy of that name in a folder of plugins.
+inline plugin built(const std::string& folder, const std::string& name)
+{
+    std::string file = name;
+    std::ranges::replace(file, '-', '_');
+    return plugin{folder + "/lib" + file + ".so"}.named(name);
+}
+inline plugin bundled(const std::string& name) { return built(SHUNT_TEST_PLUGINS, name); }
 
 inline std::vector<std::string> words(std::string_view line)
 {
@@ -23,17 +33,6 @@ inline std::vector<std::string> words(std::string_view line)
     std::vector<std::string> all;
     for (std::string w; in >> w;)
         all.push_back(w);
-    return all;
-}
-
-inline std::string broker_part(const std::string& queue) { return queue.substr(0, queue.rfind('-')); }
-
-/// Counts per broker out of counts per queue.
-inline std::map<std::string, int> by_broker(const std::map<std::string, int>& queues)
-{
-    std::map<std::string, int> all;
-    for (const auto& [q, n] : queues)
-        all[broker_part(q)] += n;
     return all;
 }
 

@@ -11,18 +11,10 @@ namespace {
 constexpr auto r3x4 = "a*4 b*4 c*4";
 constexpr nanoseconds tick = 1ns;
 
-setting_array durations(std::initializer_list<nanoseconds> all)
-{
-    setting_array a;
-    for (const nanoseconds d : all)
-        a.emplace_back(d);
-    return a;
-}
-
 /// When the broker is available again; zero: it is at `now` already.
 nanoseconds isolated_until(fault& f, const std::string& broker, nanoseconds now)
 {
-    const topic t{broker + "*1"};
+    const route t{broker + "*1"};
     const auto j = f.judge(t, now);
     return j.available[0] ? 0ns : j.valid_until;
 }
@@ -76,7 +68,7 @@ TEST(LatencyFault, EndsAnIsolationExactlyAtItsEnd)
 TEST(LatencyFault, TakesOwnTables)
 {
     const plugin p = bundled("latency-fault");
-    const settings own{{"latency_max", durations({200ms, 600ms, 1s})}, {"not_available", durations({200ms, 600ms, 1s})}, {"failure_latency", 600ms}};
+    const settings own{{"latency_max", {200ms, 600ms, 1s}}, {"not_available", {200ms, 600ms, 1s}}, {"failure_latency", 600ms}};
     {
         fault f{p, own};
         f.failed("a", 0ms);
@@ -112,15 +104,15 @@ TEST(LatencyFault, RefusesTablesThatMakeNoSense)
         settings s;
         std::string_view refusal;
     } const rows[] = {
-        {{{"latency_max", durations({50ms, 100ms})}, {"not_available", durations({0ms})}},
+        {{{"latency_max", {50ms, 100ms}}, {"not_available", {0ms}}},
          "latency_max and not_available belong together: as many durations in the one as in the other"},
-        {{{"latency_max", durations({50ms})}}, "latency_max and not_available belong together: as many durations in the one as in the other"},
-        {{{"not_available", durations({50ms})}}, "latency_max and not_available belong together: as many durations in the one as in the other"},
-        {{{"latency_max", durations({100ms, 50ms})}, {"not_available", durations({0ms, 0ms})}},
+        {{{"latency_max", {50ms}}}, "latency_max and not_available belong together: as many durations in the one as in the other"},
+        {{{"not_available", {50ms}}}, "latency_max and not_available belong together: as many durations in the one as in the other"},
+        {{{"latency_max", {100ms, 50ms}}, {"not_available", {0ms, 0ms}}},
          "latency_max must ascend, each bound larger than the one before"},
-        {{{"latency_max", durations({50ms, 50ms})}, {"not_available", durations({0ms, 0ms})}},
+        {{{"latency_max", {50ms, 50ms}}, {"not_available", {0ms, 0ms}}},
          "latency_max must ascend, each bound larger than the one before"},
-        {{{"profile", "classic"}, {"latency_max", durations({50ms})}, {"not_available", durations({0ms})}},
+        {{{"profile", "classic"}, {"latency_max", {50ms}}, {"not_available", {0ms}}},
          "profile and the tables latency_max and not_available exclude each other; keep one of them"},
         {{{"probe", 100us}}, "probe must be 0 (never) or at least 1ms"},
     };
@@ -227,27 +219,23 @@ TEST(LatencyFault, AsksForANewJudgementOnlyWhenAVerdictChanges)
 TEST(LatencyFault, LetsABrokerBackByItself)
 {
     const plugin sp = bundled("best-queue"), fp = bundled("latency-fault");
-    topic t{r3x4};
+    route t{r3x4};
     selector s{sp};
     fault f{fp};
-    producer producer{t, s, f};
-    std::map<std::string, int> before, after;
+    world w{t, s, f};
+    w.timeout = 1min;  // two seconds fit into an attempt's share
     bool was_slow = false;
-    nanoseconds isolated_at{};
-    for (nanoseconds due = 0ms; due < 20s; due += 10ms) {
-        nanoseconds now = due;
-        const auto queues = producer.send(now, [&](const std::string& b, nanoseconds) -> producer::reply {
-            if (b == "b" && !was_slow) {
-                was_slow = true;
-                return {.latency = 2s};
-            }
+    w.answers([&](const std::string& b, nanoseconds) -> reply {
+        if (b != "b" || was_slow)
             return {};
-        });
-        if (was_slow && isolated_at == 0ns)
-            isolated_at = now;
-        else if (was_slow && due >= isolated_at)
-            ++(due < isolated_at + 5s ? before : after)[broker_part(queues.front())];
-    }
+        was_slow = true;
+        return {.latency = 2s};
+    });
+    w.run({.sends = 2000, .every = 10ms});
+
+    const auto slow = std::ranges::find_if(w.log(), [](const attempt& a) { return a.end - a.start == 2s; });
+    ASSERT_NE(slow, w.log().end());
+    counts before = by_broker(w.first_attempts(slow->end, slow->end + 5s)), after = by_broker(w.first_attempts(slow->end + 5s));
     EXPECT_EQ(before.count("b"), 0u);
     EXPECT_NEAR(after["b"], (after["a"] + after["b"] + after["c"]) / 3.0, 5);
 }
@@ -358,7 +346,7 @@ TEST(None, FindsEverybodyAvailable)
     std::string many;
     for (int i = 0; i < 130; ++i)
         many += "b" + std::to_string(i) + "*1 ";
-    const topic t{many};
+    const route t{many};
     EXPECT_EQ(f.refused("b7", 1s), 0);
     const auto j = f.judge(t, 2s);
     EXPECT_EQ(std::ranges::count(j.available, true), 130);
@@ -383,7 +371,7 @@ TEST(CircuitBreaker, IsolatesFromTheErrorRateOnButNotBeforeEnoughAttempts)
         f.failed("a", 1010ms);
         EXPECT_EQ(f.verdict("a", 1010ms), "available") << "one broker of one: none may be isolated";
     }
-    const topic t{r3x4};
+    const route t{r3x4};
     fault f{p};
     for (int i = 0; i < 5; ++i)
         f.good("a", 1s + i * 1ms, 1ms);
@@ -407,7 +395,7 @@ TEST(CircuitBreaker, IsolatesFromTheErrorRateOnButNotBeforeEnoughAttempts)
 TEST(CircuitBreaker, ForgetsWhatLeftTheWindow)
 {
     const plugin p = bundled("circuit-breaker");
-    const topic t{r3x4};
+    const route t{r3x4};
     fault f{p};
     fail_often(f, "a", 1s, 9);
     f.failed("a", 12s);
@@ -417,7 +405,7 @@ TEST(CircuitBreaker, ForgetsWhatLeftTheWindow)
 TEST(CircuitBreaker, LetsOneTrialDecide)
 {
     const plugin p = bundled("circuit-breaker");
-    topic t{r3x4};
+    route t{r3x4};
     fault f{p};
     fail_often(f, "a", 991ms);  // isolated at 1 s
     EXPECT_FALSE(f.judge(t, 2s - tick).available[0]);
@@ -441,7 +429,7 @@ TEST(CircuitBreaker, LetsOneTrialDecide)
 TEST(CircuitBreaker, LooksAgainWhetherATrialHasBegunEverMoreSeldom)
 {
     const plugin p = bundled("circuit-breaker");
-    const topic t{r3x4};
+    const route t{r3x4};
     fault f{p};
     fail_often(f, "a", 991ms);
     EXPECT_EQ(f.judge(t, 2s).valid_until, 2001ms);
@@ -452,7 +440,7 @@ TEST(CircuitBreaker, LooksAgainWhetherATrialHasBegunEverMoreSeldom)
 TEST(CircuitBreaker, IsNotMovedByAttemptsFromBeforeTheTrial)
 {
     const plugin p = bundled("circuit-breaker");
-    const topic t{r3x4};
+    const route t{r3x4};
     fault f{p};
     fail_often(f, "a", 991ms);
     f.tell("a", {.at = 2100ms, .latency = 200ms, .start = 1900ms});
@@ -463,7 +451,7 @@ TEST(CircuitBreaker, IsNotMovedByAttemptsFromBeforeTheTrial)
 TEST(CircuitBreaker, GrowsUpToItsCap)
 {
     const plugin p = bundled("circuit-breaker");
-    const topic t{r3x4};
+    const route t{r3x4};
     fault f{p, {{"isolation_max", 5s}}};
     fail_often(f, "a", 991ms);
     nanoseconds at = 2s;
@@ -477,7 +465,7 @@ TEST(CircuitBreaker, GrowsUpToItsCap)
 TEST(CircuitBreaker, NeverIsolatesMoreThanTheShareAllowed)
 {
     const plugin p = bundled("circuit-breaker");
-    const topic three{r3x4}, four{"a*1 b*1 c*1 d*1"};
+    const route three{r3x4}, four{"a*1 b*1 c*1 d*1"};
     fault f{p};
     for (const char* b : {"c", "a", "b", "d"})
         fail_often(f, b, 1s + (*b == 'c' ? 0ms : *b == 'a' ? 20ms : 40ms));
@@ -488,7 +476,7 @@ TEST(CircuitBreaker, NeverIsolatesMoreThanTheShareAllowed)
 TEST(CircuitBreaker, CountsWhatIsABrokersFaultOnly)
 {
     const plugin p = bundled("circuit-breaker");
-    const topic t{r3x4};
+    const route t{r3x4};
     fault f{p};
     for (int i = 0; i < 20; ++i) {
         f.expired("a", 1s + i * 1ms, 499ms);
@@ -511,7 +499,7 @@ TEST(CircuitBreaker, RefusesACapBelowTheFirstIsolation)
 TEST(CircuitBreaker, HandsOverIsolationsAndTrials)
 {
     const plugin p = bundled("circuit-breaker");
-    const topic t{r3x4};
+    const route t{r3x4};
     fault old{p}, young{p};
     fail_often(old, "a", 991ms);
     old.tell("a", {.at = 2s, .result = SHUNT_FB_FAILED, .start = 2s});  // isolated until 4 s
@@ -527,21 +515,15 @@ TEST(CircuitBreaker, HandsOverIsolationsAndTrials)
 TEST(CircuitBreaker, BringsARecoveredBrokerBack)
 {
     const plugin sp = bundled("best-queue"), fp = bundled("circuit-breaker");
-    topic t{r3x4};
+    route t{r3x4};
     selector s{sp};
     fault f{fp};
-    producer producer{t, s, f};
-    int while_down = 0, after = 0;
-    for (nanoseconds due = 0ms; due < 60s; due += 10ms) {
-        nanoseconds now = due;
-        const auto queues = producer.send(now, [&](const std::string& b, nanoseconds at) -> producer::reply {
-            return {.result = b == "b" && at < 20s ? SHUNT_FB_UNREACHABLE : SHUNT_FB_GOOD, .latency = 1ms};
-        });
-        EXPECT_NE(broker_part(queues.back()), due < 20s ? "b" : "nobody");
-        const bool on_b = broker_part(queues.front()) == "b";
-        while_down += due > 1s && due < 20s && on_b ? 1 : 0;
-        after += due >= 40s && on_b ? 1 : 0;
-    }
+    world w{t, s, f};
+    w.at(0s, "b refuse");
+    w.at(20s, "b ok");
+    w.run({.sends = 6000, .every = 10ms});
+    EXPECT_TRUE(all_stored(w)) << all_stored(w).why();
+    const int while_down = by_broker(w.first_attempts(1001ms, 20s))["b"], after = by_broker(w.first_attempts(40s))["b"];
     EXPECT_LE(while_down, 10 + 5) << "ten to notice, then a trial after 1, 2, 4, 8 s";
     EXPECT_NEAR(after, 2000 / 3, 10);
 }

@@ -4,21 +4,12 @@
 
 #include <shunt/sdk/hash.hpp>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 namespace shunt::test {
 namespace {
 
 constexpr auto r3x4 = "a*4 b*4 c*4";
 
-/// A message with that key and the hashes the host works out.
-msg keyed(const std::string& key, std::vector<std::string> tried = {})
-{
-    msg m{.key = "", .tried = std::move(tried), .hash64 = XXH3_64bits(key.data(), key.size()), .long_key = key};
-    m.java_hash = sdk::java_hash(key);
-    return m;
-}
+msg keyed(const std::string& key, std::vector<std::string> tried = {}) { return {.key = key, .tried = std::move(tried)}; }
 
 std::string order(int i) { return "order-" + std::to_string(i); }
 
@@ -28,7 +19,7 @@ std::string order(int i) { return "order-" + std::to_string(i); }
 TEST(Hash, MapsAThousandKeysAsEver)
 {
     const plugin p = bundled("hash");
-    const topic t{r3x4};
+    const route t{r3x4};
     struct {
         const char* function;
         std::uint32_t digest;
@@ -45,11 +36,11 @@ TEST(Hash, MapsAThousandKeysAsEver)
 TEST(Hash, IsJavasUnlessToldOtherwise)
 {
     const plugin p = bundled("hash");
-    const topic t{"a*1 b*1 c*1"};
+    const route t{"a*1 b*1 c*1"};
     selector s{p};
-    EXPECT_EQ(s.pick(t, keyed("polygenelubricants")), "c-0") << "the smallest 32-bit number: its remainder is -2";
+    EXPECT_EQ(s.pick(t, keyed("polygenelubricants")), "c/0") << "the smallest 32-bit number: its remainder is -2";
     EXPECT_EQ(s.pick(t, keyed("Aa")), s.pick(t, keyed("BB")));
-    EXPECT_EQ(s.pick(t, keyed("\xE4\xB8\xAD\xE6\x96\x87")), "c-0");
+    EXPECT_EQ(s.pick(t, keyed("\xE4\xB8\xAD\xE6\x96\x87")), "c/0");
 }
 
 TEST(Hash, AsksForTheHashItNeedsOnly)
@@ -70,10 +61,10 @@ TEST(Hash, AsksForTheHashItNeedsOnly)
 TEST(Hash, TellsNoKeyFromAnEmptyOne)
 {
     const plugin p = bundled("hash");
-    const topic t{r3x4};
+    const route t{r3x4};
     selector s{p};
-    EXPECT_EQ(s.count(t, 1200, {.key = ""}), (std::map<std::string, int>{{"a-0", 1200}}));
-    EXPECT_EQ(s.count(t, 1200, keyed(std::string(1, '\0'))), (std::map<std::string, int>{{"a-0", 1200}}));
+    EXPECT_EQ(s.count(t, 1200, {.key = ""}), (std::map<std::string, int>{{"a/0", 1200}}));
+    EXPECT_EQ(s.count(t, 1200, keyed(std::string(1, '\0'))), (std::map<std::string, int>{{"a/0", 1200}}));
     const auto keyless = s.count(t, 1200);
     EXPECT_EQ(keyless.size(), 12u);
     for (const auto& [queue, n] : keyless)
@@ -84,11 +75,11 @@ TEST(Hash, TreatsKeylessMessagesAsTold)
 {
     for (const char* name : {"hash", "consistent-hash"}) {
         const plugin p = bundled(name);
-        topic t{r3x4};
+        route t{r3x4};
         EXPECT_EQ((selector{p, {{"keyless", "fail"}}}.pick(t)), "no queue");
-        EXPECT_EQ((selector{p, {{"keyless", "rotate"}}, {.start = 5}}.picks(t, 3)), "b-1 b-2 b-3");
+        EXPECT_EQ((selector{p, {{"keyless", "rotate"}}, {.start = 5}}.picks(t, 3)), "b/1 b/2 b/3");
         t.isolate({"b"});
-        EXPECT_EQ((selector{p, {{"keyless", "rotate"}}, {.start = 5}}.pick(t)), "c-0") << "as best-queue";
+        EXPECT_EQ((selector{p, {{"keyless", "rotate"}}, {.start = 5}}.pick(t)), "c/0") << "as best-queue";
         selector s{p, {{"keyless", "random"}}};
         const auto counts = s.count(t, 8000);
         EXPECT_EQ(counts.size(), 8u);
@@ -101,16 +92,16 @@ TEST(Hash, TreatsKeylessMessagesAsTold)
 TEST(Hash, IgnoresHealthButNotTriedBrokers)
 {
     const plugin p = bundled("hash");
-    topic t{r3x4};
+    route t{r3x4};
     t.cut_off({"a"});
     selector s{p};
-    const msg home = keyed("order-1");  // hash -1207111310: a-2
-    EXPECT_EQ(s.pick(t, home), "a-2");
-    EXPECT_EQ(s.pick(t, keyed("order-1", {"a"})), "b-0");
-    EXPECT_EQ(s.pick(t, keyed("order-1", {"a", "b"})), "c-0");
-    EXPECT_EQ(s.pick(t, keyed("order-1", {"b"})), "a-2") << "only the key's own broker matters";
-    EXPECT_EQ(s.pick(t, keyed("order-1", {"a", "b", "c"})), "a-2") << "all tried: the key's queue again";
-    EXPECT_EQ(s.pick(t, keyed("order-4", {"c"})), "a-0") << "round the end of the list";
+    const msg home = keyed("order-1");  // hash -1207111310: a/2
+    EXPECT_EQ(s.pick(t, home), "a/2");
+    EXPECT_EQ(s.pick(t, keyed("order-1", {"a"})), "b/0");
+    EXPECT_EQ(s.pick(t, keyed("order-1", {"a", "b"})), "c/0");
+    EXPECT_EQ(s.pick(t, keyed("order-1", {"b"})), "a/2") << "only the key's own broker matters";
+    EXPECT_EQ(s.pick(t, keyed("order-1", {"a", "b", "c"})), "a/2") << "all tried: the key's queue again";
+    EXPECT_EQ(s.pick(t, keyed("order-4", {"c"})), "a/0") << "round the end of the list";
     EXPECT_EQ(s.ask(t, home).pick.why, SHUNT_WHY_KEY);
     EXPECT_EQ(s.ask(t, keyed("order-1", {"a"})).pick.why, SHUNT_WHY_AVOID_TRIED);
     EXPECT_EQ(s.ask(t, keyed("order-1", {"a", "b", "c"})).pick.why, SHUNT_WHY_KEY);
@@ -119,28 +110,20 @@ TEST(Hash, IgnoresHealthButNotTriedBrokers)
 TEST(Hash, SpreadsKeysOverTheCandidatesOnly)
 {
     const plugin p = bundled("hash");
-    topic t{r3x4}, three{"x*3"};
-    t.only({"a-1", "b-3", "c-0"});
+    route t{r3x4}, three{"x*3"};
+    t.only({"a/1", "b/3", "c/0"});
     selector s{p};
-    const std::map<std::string, std::string> same{{"x-0", "a-1"}, {"x-1", "b-3"}, {"x-2", "c-0"}};
+    const std::map<std::string, std::string> same{{"x/0", "a/1"}, {"x/1", "b/3"}, {"x/2", "c/0"}};
     for (int i = 0; i < 100; ++i)
         EXPECT_EQ(s.pick(t, keyed(order(i))), same.at(s.pick(three, keyed(order(i))))) << "as if there were no others";
-    EXPECT_EQ(s.pick(t, keyed("order-0", {"a", "b"})), "c-0");
+    EXPECT_EQ(s.pick(t, keyed("order-0", {"a", "b"})), "c/0");
     t.only({});
     EXPECT_EQ(s.pick(t, keyed("order-0")), "no queue");
 }
 
 // ---- consistent-hash ----
 
-std::map<std::string, std::string> mapping(selector& s, const topic& t, int keys, const char* prefix = "key-")
-{
-    std::map<std::string, std::string> all;
-    for (int i = 0; i < keys; ++i)
-        all[prefix + std::to_string(i)] = s.pick(t, keyed(prefix + std::to_string(i)));
-    return all;
-}
-
-void expect_even(const std::map<std::string, std::string>& mapped, std::size_t queues, double within)
+void expect_even(const mapping& mapped, std::size_t queues, double within)
 {
     std::map<std::string, int> counts;
     for (const auto& [key, queue] : mapped)
@@ -154,18 +137,18 @@ void expect_even(const std::map<std::string, std::string>& mapped, std::size_t q
 TEST(ConsistentHash, SpreadsKeysEvenly)
 {
     const plugin p = bundled("consistent-hash");
-    const topic t{r3x4};
+    const route t{r3x4};
     selector s{p};
-    expect_even(mapping(s, t, 100000), 12, 0.25);
+    expect_even(map_keys(s, t, 100000, "key-{i}"), 12, 0.25);
 }
 
 TEST(ConsistentHash, SpreadsIdsInStepsEvenly)
 {
     const plugin p = bundled("consistent-hash");
     for (const char* line : {"a*4", "a*8", r3x4}) {
-        const topic t{line};
+        const route t{line};
         selector s{p};
-        std::map<std::string, std::string> mapped;
+        mapping mapped;
         for (int id = 0; id < 80000; id += 8)
             mapped[std::to_string(id)] = s.pick(t, keyed(std::to_string(id)));
         expect_even(mapped, t.view().n_queues, 0.25);
@@ -175,36 +158,36 @@ TEST(ConsistentHash, SpreadsIdsInStepsEvenly)
 TEST(ConsistentHash, MovesOnlyTheKeysOfAMiddleBrokerThatLeaves)
 {
     const plugin p = bundled("consistent-hash");
-    const topic with{r3x4, 1}, without{"a*4 c*4", 2}, again{r3x4, 3};
+    const route with{r3x4, 1}, without{"a*4 c*4", 2}, again{r3x4, 3};
     selector s{p};
-    const auto before = mapping(s, with, 100000);
-    const auto after = mapping(s, without, 100000);
+    const auto before = map_keys(s, with, 100000, "key-{i}");
+    const auto after = map_keys(s, without, 100000, "key-{i}");
     int moved = 0;
     for (const auto& [key, queue] : before) {
-        if (broker_part(queue) != "b") {
+        if (broker_of(queue) != "b") {
             ASSERT_EQ(after.at(key), queue) << key << ": its queue is still there";
         }
         moved += after.at(key) != queue ? 1 : 0;
     }
     EXPECT_NEAR(moved, 100000 / 3, 1700);
-    EXPECT_EQ(mapping(s, again, 100000), before) << "when it is back, so are its keys";
+    EXPECT_EQ(map_keys(s, again, 100000, "key-{i}"), before) << "when it is back, so are its keys";
 }
 
 TEST(ConsistentHash, MovesKeysToNewQueuesOnly)
 {
     const plugin p = bundled("consistent-hash");
-    const topic eight{"a*4 b*4", 1}, twelve{r3x4, 2}, wider{"a*4 b*6 c*4", 3};
+    const route eight{"a*4 b*4", 1}, twelve{r3x4, 2}, wider{"a*4 b*6 c*4", 3};
     selector s{p};
-    const auto on_8 = mapping(s, eight, 10000), on_12 = mapping(s, twelve, 10000), on_14 = mapping(s, wider, 10000);
+    const auto on_8 = map_keys(s, eight, 10000, "key-{i}"), on_12 = map_keys(s, twelve, 10000, "key-{i}"), on_14 = map_keys(s, wider, 10000, "key-{i}");
     int moved = 0;
     for (const auto& [key, queue] : on_8)
         if (on_12.at(key) != queue) {
             ++moved;
-            EXPECT_EQ(broker_part(on_12.at(key)), "c") << key;
+            EXPECT_EQ(broker_of(on_12.at(key)), "c") << key;
         }
     EXPECT_NEAR(moved, 3333, 300);
     for (const auto& [key, queue] : on_12)
-        EXPECT_TRUE(on_14.at(key) == queue || on_14.at(key) == "b-4" || on_14.at(key) == "b-5") << key;
+        EXPECT_TRUE(on_14.at(key) == queue || on_14.at(key) == "b/4" || on_14.at(key) == "b/5") << key;
 }
 
 TEST(ConsistentHash, GivesEachOf64BrokersItsFairPartAndMovesNoMoreThanThat)
@@ -219,22 +202,22 @@ TEST(ConsistentHash, GivesEachOf64BrokersItsFairPartAndMovesNoMoreThanThat)
         return all;
     };
     selector s{p};
-    const auto before = mapping(s, topic{line(-1), 1}, keys);
+    const auto before = map_keys(s, route{line(-1), 1}, keys, "key-{i}");
     std::map<std::string, int> counts;
     for (const auto& [key, queue] : before)
-        ++counts[broker_part(queue)];
+        ++counts[broker_of(queue)];
     ASSERT_EQ(counts.size(), static_cast<std::size_t>(brokers));
     for (const auto& [broker, n] : counts)
         EXPECT_NEAR(n, keys / brokers, 0.15 * keys / brokers) << broker;
     for (const int gone : {0, 1, 31, 62, 63}) {
         const std::string name = "broker-" + std::to_string(100 + gone);
-        const auto after = mapping(s, topic{line(gone), static_cast<std::uint64_t>(gone) + 2}, keys);
+        const auto after = map_keys(s, route{line(gone), static_cast<std::uint64_t>(gone) + 2}, keys, "key-{i}");
         int moved = 0;
         for (const auto& [key, queue] : before) {
             if (after.at(key) == queue)
                 continue;
             ++moved;
-            EXPECT_EQ(broker_part(queue), name) << key;
+            EXPECT_EQ(broker_of(queue), name) << key;
         }
         EXPECT_LE(moved, 1.15 * keys / brokers) << name;
     }
@@ -244,10 +227,10 @@ TEST(ConsistentHash, GivesEachOf64BrokersItsFairPartAndMovesNoMoreThanThat)
 TEST(ConsistentHash, DependsOnNamesOnly)
 {
     const plugin p = bundled("consistent-hash");
-    const topic t{r3x4};
+    const route t{r3x4};
     selector one{p, {}, {.start = 0}}, other{p, {}, {.start = 77}};
     other.host().dice = [] { return std::uint64_t{42}; };
-    (void)other.pick(topic{"x*9 y*2", 5}, keyed("warm-up"));
+    (void)other.pick(route{"x*9 y*2", 5}, keyed("warm-up"));
     for (int i = 0; i < 500; ++i)
         EXPECT_EQ(one.pick(t, keyed(order(i))), other.pick(t, keyed(order(i))));
 }
@@ -255,18 +238,18 @@ TEST(ConsistentHash, DependsOnNamesOnly)
 TEST(ConsistentHash, IgnoresHealthAndGoesOnToUntriedBrokers)
 {
     const plugin p = bundled("consistent-hash");
-    topic t{r3x4, 1};
-    const topic without_a{"b*4 c*4", 2};
+    route t{r3x4, 1};
+    const route without_a{"b*4 c*4", 2};
     selector s{p}, narrow{p};
     for (int i = 0; i < 300; ++i) {
         const std::string home = s.pick(t, keyed(order(i)));
-        t.cut_off({broker_part(home)});
+        t.cut_off({broker_of(home)});
         EXPECT_EQ(s.pick(t, keyed(order(i))), home);
         t.all_well();
-        const std::string second = s.pick(t, keyed(order(i), {broker_part(home)}));
-        EXPECT_NE(broker_part(second), broker_part(home));
+        const std::string second = s.pick(t, keyed(order(i), {broker_of(home)}));
+        EXPECT_NE(broker_of(second), broker_of(home));
         EXPECT_EQ(s.pick(t, keyed(order(i), {"a", "b", "c"})), home);
-        if (broker_part(home) == "a") {
+        if (broker_of(home) == "a") {
             EXPECT_EQ(second, narrow.pick(without_a, keyed(order(i)))) << "where the key would live without that broker";
         }
     }
@@ -275,10 +258,10 @@ TEST(ConsistentHash, IgnoresHealthAndGoesOnToUntriedBrokers)
 TEST(ConsistentHash, StaysAmongTheCandidates)
 {
     const plugin p = bundled("consistent-hash");
-    topic t{r3x4};
-    t.only({"a-1", "c-2"});
+    route t{r3x4};
+    t.only({"a/1", "c/2"});
     selector s{p};
-    expect_even(mapping(s, t, 2000), 2, 0.25);
+    expect_even(map_keys(s, t, 2000, "key-{i}"), 2, 0.25);
     t.only({});
     EXPECT_EQ(s.pick(t, keyed("k")), "no queue");
 }

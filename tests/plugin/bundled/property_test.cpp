@@ -4,17 +4,12 @@
 
 #include <shunt/sdk/hash.hpp>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <cmath>
 #include <numeric>
 #include <optional>
 
 namespace shunt::test {
 namespace {
-
-using counts = std::map<std::string, int>;
 
 settings settings_of(const std::string& name)
 {
@@ -23,12 +18,7 @@ settings settings_of(const std::string& name)
 
 bool heeds_health(std::string_view name) { return name != "round-robin" && name != "hash" && name != "consistent-hash"; }
 
-msg keyed(const std::string& key)
-{
-    msg m{.key = "", .hash64 = XXH3_64bits(key.data(), key.size()), .long_key = key};
-    m.java_hash = sdk::java_hash(key);
-    return m;
-}
+msg keyed(const std::string& key) { return {.key = key}; }
 
 class ForSelector : public testing::TestWithParam<std::string> {
 protected:
@@ -49,53 +39,51 @@ INSTANTIATE_TEST_SUITE_P(All, ForSelector,
 
 // ---- views made up at random ----
 
-/// Brokers of all sizes, some read-only, some of one name, with weights, rooms, loads and verdicts of any kind.
+/// Brokers of all sizes, some read-only, with weights, rooms, loads and verdicts of any kind.
 class made_up_view {
 public:
-    explicit made_up_view(std::mt19937& dice, std::uint64_t generation) : dice_(dice), topic_(line(), generation)
+    explicit made_up_view(std::mt19937& dice, std::uint64_t generation) : dice_(dice), route_(line(), generation)
     {
         for (const std::string& n : names_) {
-            topic_.load(n).inflight = one_of<std::uint32_t>({0, 0, 1, 7, 1u << 30});
-            topic_.load(n).ewma_latency_ns = one_of<std::int64_t>({0, 1, 5'000'000, std::int64_t{1} << 40});
+            route_.load(n).inflight = one_of<std::uint32_t>({0, 0, 1, 7, 1u << 30});
+            route_.load(n).ewma_latency_ns = one_of<std::int64_t>({0, 1, 5'000'000, std::int64_t{1} << 40});
         }
-        topic_.isolate(some_of(names_));
-        topic_.cut_off(some_of(names_));
+        route_.isolate(some_of(names_));
+        route_.cut_off(some_of(names_));
         if (dice_() % 3 == 0) {
             std::vector<std::string> queues;
-            for (std::uint32_t q = 0; q < topic_.view().n_queues; ++q)
+            for (std::uint32_t q = 0; q < route_.view().n_queues; ++q)
                 if (dice_() % 4 == 0)
-                    queues.push_back(topic_.name(q));
-            topic_.only(queues);
+                    queues.push_back(route_.name(q));
+            route_.only(queues);
         }
         tried_ = dice_() % 2 == 0 ? some_of(names_) : std::vector<std::string>{};
         if (tried_.size() > 16)
             tried_.resize(16);
     }
 
-    [[nodiscard]] const topic& view() const { return topic_; }
+    [[nodiscard]] const route& view() const { return route_; }
     [[nodiscard]] const std::vector<std::string>& tried() const { return tried_; }
-    [[nodiscard]] bool empty() const { return topic_.view().n_queues == 0; }
+    [[nodiscard]] bool empty() const { return route_.view().n_queues == 0; }
 
     [[nodiscard]] bool is_candidate(std::uint32_t q) const
     {
-        const std::uint64_t* c = topic_.view().candidates;
+        const std::uint64_t* c = route_.view().candidates;
         return c == nullptr || (c[q / 64] >> (q % 64) & 1) != 0;
     }
     [[nodiscard]] bool was_tried(std::uint32_t q) const
     {
-        // As a host tells it: by the first broker of that name.
-        const std::uint32_t broker = topic_.view().queues[q].broker;
-        return std::ranges::any_of(tried_, [&](const std::string& name) { return topic_.index(name) == broker; });
+        return std::ranges::find(tried_, route_.broker_of(q)) != tried_.end();
     }
     /// 0 is the best; with `health` false verdicts do not count.
     [[nodiscard]] int tier(std::uint32_t q, bool health) const
     {
-        return (was_tried(q) ? 3 : 0) + (!health || topic_.available(q) ? 0 : topic_.reachable(q) ? 1 : 2);
+        return (was_tried(q) ? 3 : 0) + (!health || route_.available(q) ? 0 : route_.reachable(q) ? 1 : 2);
     }
     [[nodiscard]] std::optional<int> best_tier(bool health) const
     {
         std::optional<int> best;
-        for (std::uint32_t q = 0; q < topic_.view().n_queues; ++q)
+        for (std::uint32_t q = 0; q < route_.view().n_queues; ++q)
             if (is_candidate(q))
                 best = std::min(best.value_or(6), tier(q, health));
         return best;
@@ -121,17 +109,20 @@ private:
         const std::size_t brokers = one_of({1u, 2u, 3u, 17u, 70u});
         std::string out;
         for (std::size_t b = 0; b < brokers; ++b) {
-            names_.push_back("b" + std::to_string(dice_() % (2 * brokers)));
-            out += names_.back() + "*" + std::to_string(one_of({0u, 1u, 1u, 4u, 16u, 58u})) + "(weight=" + std::to_string(one_of({0u, 1u, 3u, 1000000u}));
+            const std::string name = "b" + std::to_string(dice_() % (2 * brokers));
+            if (std::ranges::find(names_, name) != names_.end())
+                continue;
+            names_.push_back(name);
+            out += name + "*" + std::to_string(one_of({0u, 1u, 1u, 4u, 16u, 58u})) + " weight " + std::to_string(one_of({0u, 1u, 3u, 1000000u}));
             const std::string room = one_of<std::string>({"", "x", "y", "z"});
-            out += (room.empty() ? "" : ",room=" + room) + ") ";
+            out += (room.empty() ? "" : " @" + room) + ", ";
         }
         return out;
     }
 
     std::mt19937& dice_;
     std::vector<std::string> names_;
-    topic topic_;
+    route route_;
     std::vector<std::string> tried_;
 };
 
@@ -164,7 +155,7 @@ TEST_P(ForSelector, PicksFromTheBestTierOfAnyView)
             ASSERT_LT(q, v.view().view().n_queues);
             ASSERT_TRUE(v.is_candidate(q)) << "round " << round;
             // Without a key the keyed ones go by best-queue's rule.
-            const bool heeds = heeds_health(GetParam()) || (GetParam() != "round-robin" && m.key == nullptr);
+            const bool heeds = heeds_health(GetParam()) || (GetParam() != "round-robin" && !m.key);
             if (!weighted) {
                 ASSERT_EQ(v.tier(q, heeds), v.best_tier(heeds)) << "round " << round;
             }
@@ -194,8 +185,8 @@ TEST_P(ForSelector, ServesTheLargestRouteThereIs)
 {
     std::string line;
     for (int b = 0; b < 1024; ++b)
-        line += "b" + std::to_string(1000 + b) + "*64(room=x) ";
-    const topic t{line};
+        line += "b" + std::to_string(1000 + b) + "*64 @x ";
+    const route t{line};
     ASSERT_EQ(t.view().n_queues, static_cast<std::uint32_t>(SHUNT_MAX_QUEUES));
     selector s{p_, settings_of(GetParam())};
     for (int i = 0; i < 10; ++i)
@@ -207,12 +198,12 @@ TEST_P(ForSelector, ServesTheLargestRouteThereIs)
 // Each healthy broker gets its part while another is out, and that one gets its own again once it is well.
 TEST_P(ForSelector, SharesEvenlyBeforeDuringAndAfterAnIsolation)
 {
-    topic t{"a*4(room=x) b*4(room=x) c*4(room=x)"};
+    route t{"a*4 @x, b*4 @x, c*4 @x"};
     selector s{p_, settings_of(GetParam())};
     const auto by_brokers = [&] {
         counts all;
         for (int i = 0; i < 12000; ++i)
-            ++all[broker_part(s.pick(t, keyed("order-" + std::to_string(i))))];
+            ++all[broker_of(s.pick(t, keyed("order-" + std::to_string(i))))];
         return all;
     };
     const auto expect_even = [&](const counts& all, std::size_t brokers) {
@@ -247,7 +238,7 @@ TEST(WeightedRoundRobin, FollowsChangedWeightsWithoutAJump)
         const auto line = [](const std::vector<int>& w) {
             std::string out;
             for (std::size_t b = 0; b < w.size(); ++b)
-                out += std::string(1, static_cast<char>('a' + b)) + "*2(weight=" + std::to_string(w[b]) + ") ";
+                out += std::string(1, static_cast<char>('a' + b)) + "*2 weight " + std::to_string(w[b]) + " ";
             return out;
         };
         auto before = weights();
@@ -256,7 +247,7 @@ TEST(WeightedRoundRobin, FollowsChangedWeightsWithoutAJump)
             for (int& w : before)
                 w *= 100000;  // accounts stand at as many
         selector s{p};
-        const topic first{line(before), 1}, then{line(after), 2};
+        const route first{line(before), 1}, then{line(after), 2};
         for (auto i = dice() % 40; i > 0; --i)
             (void)s.pick(first);
         const int sum = std::accumulate(after.begin(), after.end(), 0);
@@ -280,7 +271,7 @@ TEST(WeightedRoundRobin, FollowsChangedWeightsWithoutAJump)
 // ---- consistent-hash: the same in every process and build, and what moves ----
 
 /// The rule again, in the plainest form: all points of all queues, sorted.
-std::vector<std::pair<std::uint32_t, std::string>> plain_ring(const topic& t)
+std::vector<std::pair<std::uint32_t, std::string>> plain_ring(const route& t)
 {
     std::vector<std::pair<std::uint32_t, std::string>> points;
     for (std::uint32_t q = 0; q < t.view().n_queues; ++q) {
@@ -295,12 +286,12 @@ std::vector<std::pair<std::uint32_t, std::string>> plain_ring(const topic& t)
 TEST(ConsistentHash, IsTheRingItSaysItIs)
 {
     const plugin p = bundled("consistent-hash");
-    const topic t{"broker-a*4 broker-b*7 broker-c*1 broker-d*4"};
+    const route t{"broker-a*4 broker-b*7 broker-c*1 broker-d*4"};
     const auto ring = plain_ring(t);
     selector s{p};
     for (int i = 0; i < 5000; ++i) {
         const msg m = keyed("key-" + std::to_string(i));
-        const auto place = static_cast<std::uint32_t>(sdk::mix(m.hash64) >> 32);
+        const auto place = static_cast<std::uint32_t>(sdk::mix(xxh3_64(*m.key)) >> 32);
         auto at = std::ranges::lower_bound(ring, place, {}, &std::pair<std::uint32_t, std::string>::first);
         ASSERT_EQ(s.pick(t, m), (at == ring.end() ? ring.front() : *at).second) << i;
     }
@@ -310,14 +301,14 @@ TEST(ConsistentHash, IsTheRingItSaysItIs)
 TEST(ConsistentHash, PutsKeysWhereItAlwaysDid)
 {
     const plugin p = bundled("consistent-hash");
-    const topic t{"broker-a*4 broker-b*4 broker-c*4"};
+    const route t{"broker-a*4 broker-b*4 broker-c*4"};
     selector s{p};
     std::string places, all;
     for (int i = 0; i < 8; ++i)
         places += s.pick(t, keyed("order-" + std::to_string(i))).substr(7) + " ";
     for (int i = 0; i < 1000; ++i)
         all += static_cast<char>(s.ask(t, keyed("order-" + std::to_string(i))).pick.queue_index);
-    EXPECT_EQ(places, "a-0 a-3 a-0 b-2 c-0 a-1 b-0 a-3 ");
+    EXPECT_EQ(places, "a/0 a/3 a/0 b/2 c/0 a/1 b/0 a/3 ");
     EXPECT_EQ(sdk::fnv1a(all), 4156172170u);
 }
 
@@ -337,10 +328,10 @@ TEST(ConsistentHash, MovesFewKeysWhereverABrokerComesOrGoes)
         std::uint64_t generation = 0;
         selector s{p};
         const auto mapped = [&](const std::string& of) {
-            const topic t{of, ++generation};
+            const route t{of, ++generation};
             std::vector<std::string> all;
             for (int i = 0; i < keys; ++i)
-                all.push_back(broker_part(s.pick(t, keyed("key-" + std::to_string(i)))));
+                all.push_back(broker_of(s.pick(t, keyed("key-" + std::to_string(i)))));
             return all;
         };
         const auto with_all = mapped(line(-1));
@@ -377,7 +368,7 @@ TEST(CircuitBreaker, NeverIsolatesMoreThanItsShareWhateverHappens)
                 names.push_back("b" + std::to_string(b));
                 line += names.back() + "*1 ";
             }
-            topic t{line};
+            route t{line};
             fault f{p, {{"max_isolated", share}, {"min_attempts", 3}, {"isolation", 200ms}, {"isolation_max", 2s}}};
             const auto allowed = static_cast<int>(std::floor(share * brokers + 1e-9));
             int most = 0;
@@ -402,7 +393,7 @@ TEST(CircuitBreaker, NeverIsolatesMoreThanItsShareWhateverHappens)
 TEST(CircuitBreaker, GrowsToItsCapAndShrinksAfterASuccess)
 {
     const plugin p = bundled("circuit-breaker");
-    const topic t{"a*1 b*1 c*1"};
+    const route t{"a*1 b*1 c*1"};
     fault f{p, {{"isolation", 1s}, {"isolation_max", 6s}, {"min_attempts", 2}}};
     nanoseconds now = 1s;
     const auto length = [&] { return f.judge(t, now).valid_until - now; };

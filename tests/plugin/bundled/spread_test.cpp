@@ -9,7 +9,6 @@ namespace shunt::test {
 namespace {
 
 constexpr auto r3x4 = "a*4 b*4 c*4";
-using counts = std::map<std::string, int>;
 
 /// Five standard deviations of a share: one wrong alarm in more than a million.
 double slack(int n, double share) { return 5 * std::sqrt(n * share * (1 - share)); }
@@ -20,16 +19,16 @@ std::string brokers_of(const std::string& queues)
 {
     std::string all;
     for (const auto& q : words(queues))
-        all += (all.empty() ? "" : " ") + broker_part(q);
+        all += (all.empty() ? "" : " ") + broker_of(q);
     return all;
 }
 
 TEST(WeightedRoundRobin, InterleavesSmoothly)
 {
     const plugin p = bundled("weighted-round-robin");
-    const topic t{"a*3(weight=5) b*1 c*2 d*4(weight=0)"};
+    const route t{"a*3 weight 5 b*1 c*2 d*4 weight 0"};
     selector s{p};
-    EXPECT_EQ(s.picks(t, 21), "a-0 a-1 b-0 a-2 c-0 a-0 a-1 a-2 a-0 b-0 a-1 c-1 a-2 a-0 a-1 a-2 b-0 a-0 c-0 a-1 a-2");
+    EXPECT_EQ(s.picks(t, 21), "a/0 a/1 b/0 a/2 c/0 a/0 a/1 a/2 a/0 b/0 a/1 c/1 a/2 a/0 a/1 a/2 b/0 a/0 c/0 a/1 a/2");
     EXPECT_EQ(s.ask(t).pick.why, SHUNT_WHY_WEIGHT);
 }
 
@@ -37,14 +36,14 @@ TEST(WeightedRoundRobin, InterleavesSmoothly)
 TEST(WeightedRoundRobin, GoesOnSmoothlyWhenWeightsChange)
 {
     const plugin p = bundled("weighted-round-robin");
-    const topic before{"a*3(weight=5) b*1 c*2 d*4(weight=0)", 1};
-    topic after{"a*3(weight=2) b*1 c*2(weight=3) d*4(weight=0)", 2};
+    const route before{"a*3 weight 5 b*1 c*2 d*4 weight 0", 1};
+    route after{"a*3 weight 2 b*1 c*2 weight 3 d*4 weight 0", 2};
     selector s{p};
     (void)s.picks(before, 21);
-    EXPECT_EQ(s.picks(after, 3), "c-1 a-0 b-0");
+    EXPECT_EQ(s.picks(after, 3), "c/1 a/0 b/0");
     after.cut_off({"b"});
-    EXPECT_EQ(s.pick(after, {.tried = {"b"}}), "c-0");
-    EXPECT_EQ(s.picks(after, 5), "a-1 c-1 c-0 a-2 c-1");
+    EXPECT_EQ(s.pick(after, {.tried = {"b"}}), "c/0");
+    EXPECT_EQ(s.picks(after, 5), "a/1 c/1 c/0 a/2 c/1");
 }
 
 TEST(WeightedRoundRobin, KeepsStateOverARouteThatDidNotChange)
@@ -54,7 +53,7 @@ TEST(WeightedRoundRobin, KeepsStateOverARouteThatDidNotChange)
         selector s{p};
         counts all;
         for (std::uint64_t i = 0; i < 600; ++i)
-            ++all[broker_part(s.pick(topic{"a*2(weight=3) b*2(weight=2) c*2", refresh ? i + 1 : 1}))];
+            ++all[broker_of(s.pick(route{"a*2 weight 3 b*2 weight 2 c*2", refresh ? i + 1 : 1}))];
         return all;
     };
     EXPECT_EQ(run(true), (counts{{"a", 300}, {"b", 200}, {"c", 100}}));
@@ -64,7 +63,7 @@ TEST(WeightedRoundRobin, KeepsStateOverARouteThatDidNotChange)
 TEST(WeightedRoundRobin, ForgetsWhoIsGone)
 {
     const plugin p = bundled("weighted-round-robin");
-    const topic all{"a*1(weight=5) b*1 c*1", 1}, without_b{"a*1(weight=5) c*1", 2}, again{"a*1(weight=5) b*1 c*1", 3};
+    const route all{"a*1 weight 5 b*1 c*1", 1}, without_b{"a*1 weight 5 c*1", 2}, again{"a*1 weight 5 b*1 c*1", 3};
     selector s{p}, fresh{p};
     (void)s.picks(all, 2);  // a a: b's account stands at 2
     (void)s.picks(without_b, 6);
@@ -76,9 +75,9 @@ TEST(WeightedRoundRobin, ForgetsWhoIsGone)
 TEST(WeightedRoundRobin, WeighsQueuesOnRequest)
 {
     const plugin p = bundled("weighted-round-robin");
-    const topic t{"a*2(weight=2) b*1"};
+    const route t{"a*2 weight 2 b*1"};
     selector s{p, {{"by", "queue"}}};
-    EXPECT_EQ(s.count(t, 500), (counts{{"a-0", 200}, {"a-1", 200}, {"b-0", 100}}));
+    EXPECT_EQ(s.count(t, 500), (counts{{"a/0", 200}, {"a/1", 200}, {"b/0", 100}}));
     selector brokers{p};
     EXPECT_EQ(by_broker(brokers.count(t, 300)), (counts{{"a", 200}, {"b", 100}}));
 }
@@ -86,34 +85,34 @@ TEST(WeightedRoundRobin, WeighsQueuesOnRequest)
 TEST(WeightedRoundRobin, TreatsAllWeightsZeroAsAlike)
 {
     const plugin p = bundled("weighted-round-robin");
-    const topic t{"a*1(weight=0) b*1(weight=0)"};
+    const route t{"a*1 weight 0 b*1 weight 0"};
     selector s{p};
-    EXPECT_EQ(s.count(t, 100), (counts{{"a-0", 50}, {"b-0", 50}}));
+    EXPECT_EQ(s.count(t, 100), (counts{{"a/0", 50}, {"b/0", 50}}));
 }
 
 TEST(WeightedRoundRobin, HeedsTiersAmongThoseThatTakePart)
 {
     const plugin p = bundled("weighted-round-robin");
-    topic t{"a*1(weight=2) b*1 d*1(weight=0)"};
+    route t{"a*1 weight 2 b*1 d*1 weight 0"};
     selector s{p};
     t.isolate({"a"});
-    EXPECT_EQ(s.picks(t, 3), "b-0 b-0 b-0");
+    EXPECT_EQ(s.picks(t, 3), "b/0 b/0 b/0");
     t.isolate({"b"});
-    EXPECT_NE(broker_part(s.pick(t)), "d") << "weight 0 takes no part, however well it is";
+    EXPECT_NE(broker_of(s.pick(t)), "d") << "weight 0 takes no part, however well it is";
     EXPECT_EQ(s.ask(t, {.tried = {"a"}}).pick.why, SHUNT_WHY_REACHABLE_ONLY);
 }
 
 TEST(WeightedRoundRobin, KeepsTheSharesOfEachTopic)
 {
     const plugin p = bundled("weighted-round-robin");
-    const topic t{"a*1(weight=5) b*1 c*1"};
+    const route t{"a*1 weight 5 b*1 c*1"};
     selector one{p}, two{p};
     counts first, second, with_retries;
     for (int i = 0; i < 700; ++i) {
         ++first[one.pick(t)];
         ++second[two.pick(t)];
     }
-    EXPECT_EQ(first, (counts{{"a-0", 500}, {"b-0", 100}, {"c-0", 100}}));
+    EXPECT_EQ(first, (counts{{"a/0", 500}, {"b/0", 100}, {"c/0", 100}}));
     EXPECT_EQ(second, first);
 
     selector s{p};  // every 7th send fails once: first choices keep their shares
@@ -121,18 +120,18 @@ TEST(WeightedRoundRobin, KeepsTheSharesOfEachTopic)
         const std::string q = s.pick(t);
         ++with_retries[q];
         if (i % 7 == 6) {
-            EXPECT_NE(s.pick(t, {.tried = {broker_part(q)}}), q);
+            EXPECT_NE(s.pick(t, {.tried = {broker_of(q)}}), q);
         }
     }
-    EXPECT_NEAR(with_retries["a-0"], 1000, 30);
-    EXPECT_NEAR(with_retries["b-0"], 200, 30);
+    EXPECT_NEAR(with_retries["a/0"], 1000, 30);
+    EXPECT_NEAR(with_retries["b/0"], 200, 30);
 }
 
 // Many short-lived producers would all begin with the heaviest broker.
 TEST(WeightedRoundRobin, CanBeginSomewhereInThePeriod)
 {
     const plugin p = bundled("weighted-round-robin");
-    const topic t{"a*1(weight=3) b*1(weight=2) c*1"};
+    const route t{"a*1 weight 3 b*1 weight 2 c*1"};
     std::mt19937 dice{5};
     counts spread, heaviest;
     for (int i = 0; i < 6000; ++i) {
@@ -140,21 +139,21 @@ TEST(WeightedRoundRobin, CanBeginSomewhereInThePeriod)
         ++spread[selector{p, {{"random_start", true}}, at}.pick(t)];
         ++heaviest[selector{p, {}, at}.pick(t)];
     }
-    EXPECT_NEAR(spread["a-0"], 3000, 300);
-    EXPECT_NEAR(spread["b-0"], 2000, 200);
-    EXPECT_NEAR(spread["c-0"], 1000, 100);
-    EXPECT_EQ(heaviest, (counts{{"a-0", 6000}}));
+    EXPECT_NEAR(spread["a/0"], 3000, 300);
+    EXPECT_NEAR(spread["b/0"], 2000, 200);
+    EXPECT_NEAR(spread["c/0"], 1000, 100);
+    EXPECT_EQ(heaviest, (counts{{"a/0", 6000}}));
 }
 
 TEST(WeightedRoundRobin, GoesRoundEachBrokersQueuesFromTheStart)
 {
     const plugin p = bundled("weighted-round-robin");
-    const topic t{"a*3 b*2"};
-    EXPECT_EQ((selector{p, {}, {.start = 4}}.picks(t, 6)), "a-1 b-0 a-2 b-1 a-0 b-0");
-    EXPECT_EQ((selector{p, {}, {.start = 2147483647}}.picks(t, 4)), "a-1 b-1 a-0 b-0");
-    topic narrow{"a*3 b*2"};
-    narrow.only({"a-2", "b-0", "b-1"});
-    EXPECT_EQ((selector{p}.picks(narrow, 4)), "a-2 b-0 a-2 b-1");
+    const route t{"a*3 b*2"};
+    EXPECT_EQ((selector{p, {}, {.start = 4}}.picks(t, 6)), "a/1 b/0 a/2 b/1 a/0 b/0");
+    EXPECT_EQ((selector{p, {}, {.start = 2147483647}}.picks(t, 4)), "a/1 b/1 a/0 b/0");
+    route narrow{"a*3 b*2"};
+    narrow.only({"a/2", "b/0", "b/1"});
+    EXPECT_EQ((selector{p}.picks(narrow, 4)), "a/2 b/0 a/2 b/1");
 }
 
 // ---- random and weighted-random ----
@@ -162,7 +161,7 @@ TEST(WeightedRoundRobin, GoesRoundEachBrokersQueuesFromTheStart)
 TEST(Random, IsUniformAndIndependentOfThePickBefore)
 {
     const plugin p = bundled("random");
-    const topic t{r3x4};
+    const route t{r3x4};
     selector s{p};
     counts all;
     int repeats = 0;
@@ -182,16 +181,16 @@ TEST(Random, IsUniformAndIndependentOfThePickBefore)
 TEST(Random, IsUniformOverTheFewThatFit)
 {
     const plugin p = bundled("random");
-    topic t{"a*60 b*70 c*1"};
+    route t{"a*60 b*70 c*1"};
     t.isolate({"a", "b"});
     selector s{p};
-    EXPECT_EQ(s.count(t, 1000), (counts{{"c-0", 1000}}));
-    t.only({"a-59", "b-0", "b-69"});
+    EXPECT_EQ(s.count(t, 1000), (counts{{"c/0", 1000}}));
+    t.only({"a/59", "b/0", "b/69"});
     const auto all = s.count(t, 30000);
     EXPECT_EQ(all.size(), 3u);
     for (const auto& [queue, n] : all)
         EXPECT_NEAR(n, 10000, slack(30000, 1 / 3.0)) << queue;
-    EXPECT_EQ(s.count(t, 100, {.tried = {"b"}}), (counts{{"a-59", 100}}));
+    EXPECT_EQ(s.count(t, 100, {.tried = {"b"}}), (counts{{"a/59", 100}}));
 }
 
 // Seen elsewhere: abs() of the smallest integer gave a negative index.
@@ -199,7 +198,7 @@ TEST(Random, StaysInRangeWhateverTheDiceSay)
 {
     for (const char* name : {"random", "weighted-random", "least-inflight", "power-of-two"}) {
         const plugin p = bundled(name);
-        const topic t{"a*1 b*1 c*1"};
+        const route t{"a*1 b*1 c*1"};
         for (const std::uint64_t face : {std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{1} << 31, (std::uint64_t{1} << 63) - 1}) {
             selector s{p};
             s.host().dice = [face] { return face; };
@@ -213,7 +212,7 @@ TEST(Random, MayBeSharedByThreads)
 {
     const plugin p = bundled("random");
     ASSERT_NE(p.selector().flags & SHUNT_F_CONCURRENT, 0u);
-    const topic t{"a*4 b*4"};
+    const route t{"a*4 b*4"};
     selector s{p};
     std::vector<std::thread> threads;
     std::array<std::array<int, 8>, 16> all{};
@@ -242,11 +241,11 @@ TEST(Random, MayBeSharedByThreads)
 TEST(WeightedRandom, DrawsBrokersByWeightThenQueuesEvenly)
 {
     const plugin p = bundled("weighted-random");
-    const topic t{"a*1(weight=5) b*4 c*2(weight=0)"};
+    const route t{"a*1 weight 5 b*4 c*2 weight 0"};
     selector s{p};
     const auto all = s.count(t, 60000);
-    EXPECT_NEAR(all.at("a-0"), 50000, slack(60000, 5 / 6.0));
-    for (const char* q : {"b-0", "b-1", "b-2", "b-3"})
+    EXPECT_NEAR(all.at("a/0"), 50000, slack(60000, 5 / 6.0));
+    for (const char* q : {"b/0", "b/1", "b/2", "b/3"})
         EXPECT_NEAR(all.at(q), 2500, slack(60000, 1 / 24.0));
     EXPECT_EQ(all.size(), 5u) << "weight 0: never";
     EXPECT_EQ(s.ask(t).pick.why, SHUNT_WHY_WEIGHT);
@@ -255,12 +254,12 @@ TEST(WeightedRandom, DrawsBrokersByWeightThenQueuesEvenly)
 TEST(WeightedRandom, TakesAWeightOfZeroWhenTheTierHasNothingElse)
 {
     const plugin p = bundled("weighted-random");
-    topic t{"a*1(weight=5) c*1(weight=0) d*1(weight=0)"};
+    route t{"a*1 weight 5 c*1 weight 0 d*1 weight 0"};
     t.isolate({"a"});
     selector s{p};
     const auto all = s.count(t, 10000);
-    EXPECT_EQ(all.count("a-0"), 0u);
-    EXPECT_NEAR(all.at("c-0"), 5000, slack(10000, 0.5));
+    EXPECT_EQ(all.count("a/0"), 0u);
+    EXPECT_NEAR(all.at("c/0"), 5000, slack(10000, 0.5));
 }
 
 // ---- least-inflight and power-of-two ----
@@ -268,7 +267,7 @@ TEST(WeightedRandom, TakesAWeightOfZeroWhenTheTierHasNothingElse)
 TEST(LeastInflight, TakesTheIdleBrokerEveryTime)
 {
     const plugin p = bundled("least-inflight");
-    topic t{"a*4 b*4"};
+    route t{"a*4 b*4"};
     t.load("a").inflight = 10;
     selector s{p};
     EXPECT_EQ(by_broker(s.count(t, 1000)), (counts{{"b", 1000}}));
@@ -278,7 +277,7 @@ TEST(LeastInflight, TakesTheIdleBrokerEveryTime)
 TEST(LeastInflight, SpreadsTiesEvenly)
 {
     const plugin p = bundled("least-inflight");
-    topic t{"a*4 b*4 c*4 d*0"};
+    route t{"a*4 b*4 c*4 d*0"};
     selector s{p};
     EXPECT_EQ(by_broker(s.count(t, 3000)), (counts{{"a", 1000}, {"b", 1000}, {"c", 1000}}));
     t.load("b").inflight = 1;
@@ -292,14 +291,14 @@ TEST(LeastInflight, SpreadsTiesEvenly)
 TEST(LeastInflight, DoesNotFeedABrokerThatFailsAtOnce)
 {
     const plugin p = bundled("least-inflight");
-    topic t{r3x4};
+    route t{r3x4};
     selector s{p};
     std::multimap<nanoseconds, std::string> ends;
     counts first;
     for (nanoseconds now = 0ms; now < 10s; now += 1ms) {
         for (auto e = ends.begin(); e != ends.end() && e->first <= now; e = ends.erase(e))
             --t.load(e->second).inflight;
-        const std::string b = broker_part(s.pick(t));
+        const std::string b = broker_of(s.pick(t));
         ++t.load(b).inflight;
         ends.emplace(now + (b == "b" ? 1000ms : 5ms), b);
         if (now >= 1s)
@@ -311,7 +310,7 @@ TEST(LeastInflight, DoesNotFeedABrokerThatFailsAtOnce)
 TEST(PowerOfTwo, TakesTheBetterOfTwoDifferentBrokers)
 {
     const plugin p = bundled("power-of-two");
-    topic t{"a*4 b*4"};
+    route t{"a*4 b*4"};
     t.load("a").ewma_latency_ns = 10'000'000;
     t.load("b").ewma_latency_ns = 1'000'000;
     t.load("b").inflight = 8;  // 9 against 10
@@ -324,7 +323,7 @@ TEST(PowerOfTwo, TakesTheBetterOfTwoDifferentBrokers)
 TEST(PowerOfTwo, SpreadsEvenlyOverEqualBrokersAndNeverTakesTheWorst)
 {
     const plugin p = bundled("power-of-two");
-    topic t{r3x4};
+    route t{r3x4};
     selector s{p};
     const auto all = s.count(t, 12000);
     EXPECT_EQ(all.size(), 12u);
@@ -338,21 +337,21 @@ TEST(PowerOfTwo, SpreadsEvenlyOverEqualBrokersAndNeverTakesTheWorst)
 TEST(PowerOfTwo, DoesNotTakeAnUnknownBrokerForAFastOne)
 {
     const plugin p = bundled("power-of-two");
-    topic t{"a*1 b*1"};
+    route t{"a*1 b*1"};
     t.load("a").ewma_latency_ns = 1'000'000;
     t.load("b").inflight = 1;
     selector s{p};
-    EXPECT_EQ(s.count(t, 100), (counts{{"a-0", 100}}));
+    EXPECT_EQ(s.count(t, 100), (counts{{"a/0", 100}}));
 }
 
 TEST(PowerOfTwo, TakesTheOnlyBrokerThereIs)
 {
     const plugin p = bundled("power-of-two");
-    topic t{"a*3 b*2"};
+    route t{"a*3 b*2"};
     t.isolate({"b"});
     selector s{p};
     EXPECT_EQ(by_broker(s.count(t, 100)), (counts{{"a", 100}}));
-    EXPECT_EQ(by_broker(s.count(topic{"a*1"}, 10)), (counts{{"a", 10}}));
+    EXPECT_EQ(by_broker(s.count(route{"a*1"}, 10)), (counts{{"a", 10}}));
 }
 
 // ---- all of them ----
@@ -371,7 +370,7 @@ TEST(EverySelector, TakesTheFirstTierThatHasAQueue)
             std::string line;
             for (const auto& n : names)
                 line += n + "*" + std::to_string(1 + dice() % 30) + " ";
-            topic t{line, round};
+            route t{line, round};
             const auto some = [&] {
                 std::vector<std::string> all;
                 for (const auto& n : names)
@@ -401,12 +400,12 @@ TEST(EverySelector, NeverRetriesOnTheBrokerThatFailed)
     for (const char* name : {"best-queue", "round-robin", "random", "weighted-random", "weighted-round-robin", "least-inflight", "power-of-two", "hash",
                              "consistent-hash"}) {
         const plugin p = bundled(name);
-        const topic t{r3x4};
+        const route t{r3x4};
         selector s{p};
         for (int i = 0; i < 3000; ++i) {
             std::set<std::string> brokers;
             for (const auto& q : words(s.failing_send(t, 3)))
-                brokers.insert(broker_part(q));
+                brokers.insert(broker_of(q));
             ASSERT_EQ(brokers.size(), 3u) << name;
         }
     }
@@ -421,7 +420,7 @@ TEST(EverySelector, AnswersTheSmallestAndTheLargestView)
         many += all.back() + "*64 ";
     }
     const std::vector<std::string> tried(all.begin(), all.begin() + 16);
-    topic big{many, 1}, small{"b0*1", 2};
+    route big{many, 1}, small{"b0*1", 2};
     for (const char* name : {"best-queue", "round-robin", "random", "weighted-random", "weighted-round-robin", "least-inflight", "power-of-two", "hash",
                              "consistent-hash"}) {
         const plugin p = bundled(name);
@@ -437,8 +436,8 @@ TEST(EverySelector, AnswersTheSmallestAndTheLargestView)
                 const auto retry = s.ask(big, {.tried = tried});
                 ASSERT_LT(retry.pick.queue_index, 4096u) << name;
                 ASSERT_EQ(std::ranges::count(tried, big.broker_of(retry.pick.queue_index)), 0) << name;
-                ASSERT_EQ(s.pick(small), "b0-0") << name;
-                ASSERT_EQ(s.pick(small, {.tried = {"b0"}}), "b0-0") << name;
+                ASSERT_EQ(s.pick(small), "b0/0") << name;
+                ASSERT_EQ(s.pick(small, {.tried = {"b0"}}), "b0/0") << name;
             }
         }
     }
@@ -449,7 +448,7 @@ TEST(EverySelector, LetsNoQueueStarve)
 {
     for (const char* name : health_aware) {
         const plugin p = bundled(name);
-        topic t{r3x4};
+        route t{r3x4};
         selector s{p};
         t.isolate({"b"});
         const auto without = s.count(t, 8000);

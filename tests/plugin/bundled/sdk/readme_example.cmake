@@ -1,7 +1,10 @@
-# Writes the plugin of sdk/README.md, the first C++ block, to a file.
+# Writes a file of sdk/README.md: the block that follows the first paragraph in which `name` stands last before it.
 file(READ ${readme} text)
-string(REGEX MATCH "```cpp\n([^`]*)```" block "${text}")
+string(REPLACE ";" "<semicolon>" text "${text}")
+string(REPLACE "." "\\." pattern "${name}")
+string(REGEX MATCH "`${pattern}`[^`]*\n\n```[a-z]+\n([^`]*)```" block "${text}")
 if(NOT CMAKE_MATCH_1)
-  message(FATAL_ERROR "${readme} has no C++ block")
+  message(FATAL_ERROR "${readme} has no block after `${name}`")
 endif()
-file(WRITE ${output} "${CMAKE_MATCH_1}")
+string(REPLACE "<semicolon>" ";" block "${CMAKE_MATCH_1}")
+file(WRITE ${output} "${block}")

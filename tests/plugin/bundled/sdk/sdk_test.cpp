@@ -13,14 +13,14 @@ namespace {
 plugin probe(const std::string& name)
 {
     // One file, several strategies: found by the first one's name.
-    static const plugin file{SHUNT_SDK_TEST_PLUGINS, "sdk-probe"};
+    static const plugin file = built(SHUNT_SDK_TEST_PLUGINS, "sdk-probe");
     return file.named(name);
 }
 
 TEST(Sdk, TurnsWhateverIsThrownIntoAnErrorWithItsText)
 {
     const plugin p = probe("sdk-probe");
-    const topic t{"a*1"};
+    const route t{"a*1"};
     struct {
         const char* what;
         shunt_status status;
@@ -49,16 +49,16 @@ TEST(Sdk, TurnsWhateverIsThrownIntoAnErrorWithItsText)
 TEST(Sdk, ReadsSettingsOfEveryType)
 {
     const plugin p = probe("reader-of-settings");
-    EXPECT_EQ((selector{p, {{"flag", true}, {"names", setting_array{"x", "y"}}, {"small", 200}, {"times", setting_array{2ms, 1s}}}}.refusal()),
+    EXPECT_EQ((selector{p, unchecked, {{"flag", true}, {"names", setting_array{"x", "y"}}, {"small", 200}, {"times", setting_array{2ms, 1s}}}}.refusal()),
               "flag=1 share=0.250000 names=x,y, small=200 times=2000000,1000000000,");
-    EXPECT_EQ((selector{p, {{"names", setting_array{}}, {"share", 1}}}.refusal()), "flag=- share=1.000000 names= small=- times=");
+    EXPECT_EQ((selector{p, unchecked, {{"names", setting_array{}}, {"share", 1}}}.refusal()), "flag=- share=1.000000 names= small=- times=");
 }
 
 TEST(Sdk, SaysWhichSettingIsMissingOrOfAnotherType)
 {
     const plugin p = probe("reader-of-settings");
-    EXPECT_EQ((selector{p}.refusal().substr(0, 17)), "names is missing;");
-    const std::string wrong = selector{p, {{"names", "x"}, {"flag", 3}, {"small", 300}}}.refusal();
+    EXPECT_EQ((selector{p, unchecked, {}}.refusal().substr(0, 17)), "names is missing;");
+    const std::string wrong = selector{p, unchecked, {{"names", "x"}, {"flag", 3}, {"small", 300}}}.refusal();
     for (const char* name : {"names", "flag", "small"})
         EXPECT_NE(wrong.find(std::string{name} + " has another type than the strategy reads"), std::string::npos) << wrong;
 }
@@ -148,36 +148,68 @@ TEST(Sdk, TakesFeedbackOfAnyLength)
     EXPECT_EQ(f.host().error, "no patience");
 }
 
-// ---- the example of sdk/README.md, as it stands there ----
+// ---- the strategies of sdk/README.md, as they stand there ----
 
 TEST(ReadmeExample, StaysOnAQueueForARun)
 {
-    const plugin p{SHUNT_SDK_TEST_PLUGINS, "sticky-queue"};
-    topic t{"a*2 b*2"};
+    const plugin p = built(SHUNT_SDK_TEST_PLUGINS, "sticky-queue");
+    route t{"a*2 b*2"};
     selector s{p, {{"run", 3}}};
-    EXPECT_EQ(s.picks(t, 7), "a-0 a-0 a-0 a-1 a-1 a-1 b-0");
-    EXPECT_EQ(s.pick(t, {.tried = {"b"}}), "a-0") << "a retry keeps off the broker, in the middle of a run too";
+    EXPECT_EQ(s.picks(t, 7), "a/0 a/0 a/0 a/1 a/1 a/1 b/0");
+    EXPECT_EQ(s.pick(t, {.tried = {"b"}}), "a/0") << "a retry keeps off the broker, in the middle of a run too";
     t.isolate({"a"});
-    EXPECT_EQ(broker_part(s.pick(t)), "b");
-    EXPECT_EQ((selector{p}.count(t, 400)), (std::map<std::string, int>{{"b-0", 200}, {"b-1", 200}}));
+    EXPECT_EQ(broker_of(s.pick(t)), "b");
+    EXPECT_EQ((selector{p}.count(t, 400)), (std::map<std::string, int>{{"b/0", 200}, {"b/1", 200}}));
 }
 
-// ---- examples/own_strategy ----
-
-TEST(OwnStrategyExample, KeepsTenantsOnTheirBrokersAndOthersOff)
+TEST(ReadmeExample, StaysWithTheKeyUntilItsBrokerIsIsolated)
 {
-    const plugin p{SHUNT_SDK_TEST_PLUGINS, "tenant-pin"};
-    topic t{"a*2 b*1 c*1 d*1"};
-    selector s{p, {{"pins", setting_array{"acme=a", "acme=b", "initech=b", "gone=z"}}}};
-    EXPECT_EQ(s.count(t, 300, {.key = "acme/order-1"}), (std::map<std::string, int>{{"a-0", 100}, {"a-1", 100}, {"b-0", 100}}));
-    EXPECT_EQ(s.count(t, 100, {.key = "initech"}), (std::map<std::string, int>{{"b-0", 100}}));
-    EXPECT_EQ(s.count(t, 100, {.key = "hooli/1"}), (std::map<std::string, int>{{"c-0", 50}, {"d-0", 50}}));
-    EXPECT_EQ(s.count(t, 100), (std::map<std::string, int>{{"c-0", 50}, {"d-0", 50}})) << "no key, no tenant";
-    EXPECT_EQ(s.pick(t, {.key = "gone/1"}), "c-0") << "its broker is not in the route: as everybody";
-    t.isolate({"a"});
-    EXPECT_EQ(s.pick(t, {.key = "acme/2"}), "b-0");
-    EXPECT_EQ((selector{p, {{"pins", setting_array{"acme"}}}}.refusal()), "pin \"acme\" must have the form TENANT=BROKER");
-    EXPECT_EQ((selector{p, {{"pins", setting_array{"x=a"}}}}.pick(topic{"a*1", 2})), "abstain");
+    const plugin p = built(SHUNT_SDK_TEST_PLUGINS, "sticky-by-key");
+    route r{"a*4, b*4, c*4"};
+    selector s{p};
+    const mapping well = map_keys(s, r);
+    counts queues;
+    for (const auto& [key, queue] : well)
+        ++queues[queue];
+    EXPECT_TRUE(spread(queues, r, within(0.4))) << spread(queues, r, within(0.4)).why();
+    r.isolate("b");
+    const finding moved = moves_at_most(well, map_keys(s, r), 0.4, "b");
+    EXPECT_TRUE(moved) << moved.why();
+    EXPECT_EQ(by_broker(queues).size(), 3u);
+    EXPECT_TRUE(moves_at_most(well, map_keys(s, "a*4, c*4"), 0.4, "b")) << "the same when it leaves for good";
+    EXPECT_EQ(s.pick(r), "abstain");
+    EXPECT_EQ(s.ask(r, {.key = "order-1"}).pick.why, SHUNT_WHY_KEY);
+    const finding traps = traps::selector(p);
+    EXPECT_TRUE(traps) << traps.why();
+}
+
+TEST(ReadmeExample, WeighsTheOwnRoomMore)
+{
+    const plugin p = built(SHUNT_SDK_TEST_PLUGINS, "near-first");
+    route r{"a*4 @hz-1 weight 3, b*2 @sh-1 weight 3, c*1 @hz-1"};
+    selector s{p, {{"room", "hz-1"}}};
+    const finding shares = spread(by_broker(s.count(r, 19000)), {{"a", 12}, {"b", 3}, {"c", 4}}, by_chance);
+    EXPECT_TRUE(shares) << shares.why();
+    r.isolate("a", "c");
+    EXPECT_TRUE(spread(by_broker(s.count(r, 100)), {{"b", 1}}));
+    EXPECT_EQ(broker_of(s.pick("a*1 weight 0")), "a");
+    const finding traps = traps::selector(p, {.settings = {{"room", "hz-1"}}});
+    EXPECT_TRUE(traps) << traps.why();
+}
+
+TEST(ReadmeExample, KeepsLargeMessagesInTheirRoom)
+{
+    const plugin p = built(SHUNT_SDK_TEST_PLUGINS, "big-messages");
+    const settings given{{"room", "big"}, {"from", "1KiB"}};
+    route r{"a*2, b*2 @big, c*1 @big"};
+    selector s{p, given};
+    EXPECT_EQ(s.picks(r, 3, {.body_size = 1023}), "a/0 a/1 b/0");
+    EXPECT_EQ(s.picks(r, 4, {.body_size = 1024}), "b/0 b/1 c/0 b/0");
+    EXPECT_EQ(s.ask(r, {.body_size = 4096}).pick.why, SHUNT_WHY_ROOM);
+    r.isolate("b", "c");
+    EXPECT_EQ(broker_of(s.pick(r, {.body_size = 4096})), "a");
+    const finding traps = traps::selector(p, {.settings = given, .route = "a*4, b*4, c*4 @big"});
+    EXPECT_TRUE(traps) << traps.why();
 }
 
 // ---- tiers, without a plugin ----
@@ -201,7 +233,7 @@ TEST(Fitting, AgreesWithLookingAtEachQueue)
         const std::vector<std::string> names{"a", "b", "c", "d"};
         for (const auto& n : names)
             line += n + "*" + std::to_string(dice() % 90) + " ";
-        topic t{line + "e*1"};
+        route t{line + "e*1"};
         std::vector<std::string> isolated;
         std::vector<std::uint32_t> tried;
         for (const auto& n : names) {

@@ -16,8 +16,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -68,8 +70,9 @@ inline constexpr tolerance exactly{}, by_chance{.random = true};
     return f;
 }
 
-/// Evenly over the queues of a route.
-[[nodiscard]] inline finding spread(const counts& got, const route& over, tolerance allowed = exactly)
+/// Evenly over the queues of a route. (A template, so that a list of shares is never taken for a route.)
+template <std::same_as<route> Route>
+[[nodiscard]] finding spread(const counts& got, const Route& over, tolerance allowed = exactly)
 {
     std::map<std::string, double> shares;
     for (std::uint32_t q = 0; q < over.size(); ++q)
@@ -158,7 +161,7 @@ using mapping = std::map<std::string, std::string>;
         for (const std::string& one : r.names())
             if (const nanoseconds at = f.probe_at(one); at >= nanoseconds{0} && at < due)
                 due = at, probed = one;
-        if (due <= next) {
+        if (due != nanoseconds::max() && due <= next) {
             if (std::max(due, now) - from > limit)
                 break;
             now = std::max(due, now);

@@ -12,7 +12,6 @@
 #include <mutex>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace shunt::sdk::testing {
@@ -60,7 +59,11 @@ public:
     fake_host& operator=(const fake_host&) = delete;
 
     [[nodiscard]] const shunt_host* table() const noexcept { return &table_; }
-    [[nodiscard]] std::string take_error() { return std::exchange(error, {}); }
+    [[nodiscard]] std::string last_error()
+    {
+        const std::lock_guard held(lock_);
+        return error;
+    }
 
     nanoseconds now{};
     std::function<std::uint64_t()> dice = std::mt19937_64{1};

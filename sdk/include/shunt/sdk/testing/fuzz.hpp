@@ -121,7 +121,8 @@ inline testing::route make_route(pieces& in, const options& o)
 inline finding selector(const plugin& p, const options& o, const std::uint8_t* data, std::size_t size)
 {
     detail::pieces in{data, size};
-    const std::uint32_t start = static_cast<std::uint32_t>(in.number()) & 0x7fffffffu;
+    const std::uint8_t near_the_end = in.byte();  // where a rotation begins anew
+    const std::uint32_t start = near_the_end < 64 ? 0x7fffffffu - near_the_end : static_cast<std::uint32_t>(in.number()) & 0x7fffffffu;
     testing::selector s{p, o.settings, {start}};
     if (!s.refusal().empty())
         return finding{"the strategy was not made: " + s.refusal()};

@@ -78,16 +78,17 @@ public:
     answer ask(const route& r, const msg& m = {})
     {
         must_be_made();
+        ++calls;
         if (r.size() == 0)
             misuse("a selector is asked about a route without queues; a host never does that");
         facts f{r, m, wants_};
         f.c.random = m.random ? *m.random : host_.dice();
         f.c.now_ns = host_.now.count();
-        return ask(r, f.c);
+        return ask_raw(r, f.c);
     }
 
     /// The same with the C struct as it is: for what `msg` cannot say. May be called from several threads.
-    answer ask(const route& r, const shunt_msg& m)
+    answer ask_raw(const route& r, const shunt_msg& m)
     {
         answer a;
         a.status = table_.select(instance_, &r.view(), &m, &a.pick);
@@ -100,7 +101,9 @@ public:
         else if (a.status > SHUNT_NO_QUEUE)
             a.problem = "answered status " + std::to_string(a.status) + "; it must be SHUNT_OK, SHUNT_ABSTAIN, SHUNT_NO_QUEUE or an error";
         else if (a.status < 0)
-            a.problem = host_.error.empty() ? "failed with status " + std::to_string(a.status) + " and no text" : host_.error;
+            a.problem = host_.last_error();
+        if (a.status < 0 && a.problem.empty())
+            a.problem = "failed with status " + std::to_string(a.status) + " and no text";
         return a;
     }
 
@@ -189,6 +192,8 @@ public:
     [[nodiscard]] const shunt_selector_class& table() const noexcept { return table_; }
     [[nodiscard]] shunt_selector* instance() noexcept { return instance_; }
     [[nodiscard]] fake_host& host() noexcept { return host_; }
+
+    int calls = 0;  ///< how often it was asked
 
 private:
     // The message in C, with what it points to.

@@ -14,6 +14,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <initializer_list>
 #include <map>
 #include <string>
@@ -323,6 +324,13 @@ private:
 
     // ---- words ----
 
+    static std::string real(double d)
+    {
+        char text[32];
+        std::snprintf(text, sizeof text, "%g", d);
+        return text;
+    }
+
     static std::string show(const setting& s)
     {
         if (const auto* b = s.as<bool>())
@@ -330,7 +338,7 @@ private:
         if (const auto* i = s.as<std::int64_t>())
             return std::to_string(*i);
         if (const auto* d = s.as<double>())
-            return std::to_string(*d);
+            return real(*d);
         if (const auto* t = s.as<std::string>())
             return detail::quoted(*t);
         if (const auto* d = s.as<nanoseconds>())
@@ -356,7 +364,7 @@ private:
             return type == SHUNT_T_DURATION_NS ? detail::show(nanoseconds{whole})
                    : type == SHUNT_T_SIZE      ? detail::show_with_unit(whole, detail::size_units, "B")
                    : type == SHUNT_T_I64       ? std::to_string(whole)
-                                               : std::to_string(v);
+                                               : real(v);
         };
         if (p.min != 0 || p.max != 0) {
             if (p.min > -9.2e18)
