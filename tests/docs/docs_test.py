@@ -64,6 +64,18 @@ class Documentation(unittest.TestCase):
                     checked += 1
         self.assertGreater(checked, 0)
 
+    def test_each_rule_of_the_contract_names_its_checks_and_each_check_has_its_rule(self):
+        contract = (SOURCE / "sdk" / "README.md").read_text(encoding="utf-8").split("\n## The contract\n")[1].split("\n## ")[0]
+        rows = re.findall(r"^\| (\d+) \|.*\| ([^|]+) \|$", contract, re.M)
+        self.assertEqual([int(number) for number, _ in rows], list(range(1, len(rows) + 1)))
+        named = []
+        for number, cell in rows:
+            checks = re.findall(r"`([a-z0-9-]+)`", cell)
+            self.assertTrue(checks, f"rule {number} names no check")
+            named += checks
+        known = [json.loads(line)["name"] for line in shunt("plugin", "check", "--list", "--json").stdout.splitlines()]
+        self.assertEqual(sorted(named), sorted(known))
+
     def test_the_readmes_commands_by_hand_do_what_they_say(self):
         by_hand = next(b for b in blocks(SOURCE / "README.md", "sh") if "shunt cluster" in b)
         with Cluster() as cluster, tempfile.TemporaryDirectory() as folder:
