@@ -92,7 +92,7 @@ shunt_status create(const shunt_host* h, [[maybe_unused]] const shunt_config* c,
     GALLERY_DIES_IN_CREATE;
 #endif
 #ifdef GALLERY_BAD_QUICK
-    work(1'000'000'000);
+    work(600'000'000);
 #endif
 #ifdef GALLERY_BAD_CREATE_REPEAT
     *static_cast<volatile char*>(std::malloc(64)) = 1;
