@@ -129,6 +129,7 @@ std::vector<replacement> replacements_for(const new_arguments& a)
         {"kind", selector ? "selector" : "fault strategy"},
         {"summary", selector ? "a run of messages to one queue, then the next" : "isolates a broker after so many failures in a row"},
         {"dot", "."},
+        {"warnings", a.language != "rust" ? "" : " The warnings of `check` are about Rust's run time, which imports such functions for reports of its own."},
     };
     if (a.language == "c++")
         all.insert(all.end(), {{"language", "C++"}, {"source", file + ".cpp"}, {"needs", "CMake 3.25, Make or Ninja, a C++20 compiler"}});

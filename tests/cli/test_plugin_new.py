@@ -63,7 +63,7 @@ class New(Case):
         self.assertEqual(shown[0], f"  export PATH={os.path.dirname(SHUNT)}:$PATH")  # this shunt is not on the path
         self.assertEqual(shown[1], "  cd my-thing")
         self.assertEqual([line.removeprefix("  ") for line in shown[2:]], of_readme)
-        for command in "cmake -B build", "cmake --build build", "ctest", "shunt plugin describe", "shunt send":
+        for command in "cmake -B build", "cmake --build build", "ctest", "shunt plugin check", "shunt plugin describe", "shunt send":
             self.assertIn(command, "\n".join(of_readme))
 
     def test_a_shunt_that_is_on_the_path_need_not_be_put_there(self):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# What continuous integration runs: builds anew with warnings as errors, tests. Any system can call it: sh ci.sh
+# What continuous integration runs: builds anew with warnings as errors, tests, checks. Any system can call it: sh ci.sh
 set -eu
 cd "$(dirname "$0")"
 rm -rf build/ci
@@ -7,3 +7,4 @@ export CFLAGS="-Wall -Wextra -Werror" CXXFLAGS="-Wall -Wextra -Werror" RUSTFLAGS
 cmake -B build/ci
 cmake --build build/ci
 ctest --test-dir build/ci --output-on-failure --no-tests=error
+shunt plugin check build/ci/lib@file@.so

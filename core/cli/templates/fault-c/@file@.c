@@ -197,8 +197,7 @@ static const shunt_plugin plugin = {
 __attribute__((visibility("default"))) const shunt_plugin *shunt_plugin_entry_v1(const shunt_handshake *host);
 const shunt_plugin *shunt_plugin_entry_v1(const shunt_handshake *host)
 {
-    (void)host;
-    return &plugin;
+    return host->abi_major == SHUNT_ABI_MAJOR ? &plugin : NULL;
 }
 
 /* The note that lets a host see what the file offers before any of its code runs. */

@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 use crate::abi;
+use std::alloc::{alloc, Layout};
 use std::ffi::c_void;
 use std::mem::size_of;
 use std::panic::{self, AssertUnwindSafe};
@@ -263,6 +264,15 @@ pub const fn describe(
     }
 }
 
+/// The entry's answer: null to a host that speaks another major version of the border.
+pub unsafe fn for_host(host: *const abi::Handshake, plugin: &'static abi::Plugin) -> *const abi::Plugin {
+    if (*host).abi_major == abi::ABI_MAJOR {
+        plugin
+    } else {
+        std::ptr::null()
+    }
+}
+
 /// The note that lets a host see what the file offers before any of its code runs: a `static` of this type, with #[used] and
 /// #[link_section = ".note.shunt"].
 #[repr(C)]
@@ -350,13 +360,18 @@ unsafe extern "C" fn create<T: Strategy>(
     static QUIET: Once = Once::new();
     guarded(host, || {
         QUIET.call_once(|| panic::set_hook(Box::new(|_| {})));
-        match T::new(&Settings(&*config), (*instance).start) {
-            Ok(strategy) => {
-                *out = Box::into_raw(Box::new(Held { host, strategy })).cast();
-                abi::OK
-            }
-            Err(refused) => fail(host, abi::E_CONFIG, &refused),
+        let strategy = match T::new(&Settings(&*config), (*instance).start) {
+            Ok(strategy) => strategy,
+            Err(refused) => return fail(host, abi::E_CONFIG, &refused),
+        };
+        // Box::new would end the program where there is no memory.
+        let memory = alloc(Layout::new::<Held<T>>()).cast::<Held<T>>();
+        if memory.is_null() {
+            return fail(host, abi::E_NOMEM, "out of memory");
         }
+        memory.write(Held { host, strategy });
+        *out = memory.cast();
+        abi::OK
     })
 }
 

@@ -118,6 +118,6 @@ const NAMES: &str = "selector:@name@\n";
 static NOTE: plugin::ElfNote<{ NAMES.len() }> = plugin::ElfNote::of(NAMES);
 
 #[no_mangle]
-pub extern "C" fn shunt_plugin_entry_v1(_host: *const abi::Handshake) -> *const abi::Plugin {
-    &PLUGIN
+pub unsafe extern "C" fn shunt_plugin_entry_v1(host: *const abi::Handshake) -> *const abi::Plugin {
+    plugin::for_host(host, &PLUGIN)
 }
