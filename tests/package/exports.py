@@ -19,6 +19,15 @@ def exported(library):
             yield name
 
 
+def forgotten(library):
+    """Members of the producer, which has no inline ones, that nobody can link to. The library must not be stripped."""
+    out = subprocess.run(["nm", "-C", "--defined-only", library], capture_output=True, text=True, check=True).stdout
+    for line in out.splitlines():
+        kind, name = line.split(" ", 2)[1:]
+        if kind == "t" and name.startswith("shunt::producer::") and "{lambda" not in name and "[clone" not in name:
+            yield name
+
+
 def main(arguments):
     if len(arguments) not in (1, 2):
         print(__doc__.split("\n\n")[1], file=sys.stderr)
@@ -34,10 +43,13 @@ def main(arguments):
         print(f"{arguments[0]}: does not export {name}; programs linked to it would not start")
     for name in sorted(ours - listed):
         print(f"{arguments[0]}: exports {name}, which is not in {arguments[1]}; list it if programs may use it, or take its SHUNT_EXPORT away")
+    hidden = sorted(forgotten(arguments[0]))
+    for name in hidden:
+        print(f"{arguments[0]}: hides {name}; what programs call is marked SHUNT_EXPORT in the header")
     if not any("boost::asio::io_context" in n for n in names):
         print(f"{arguments[0]}: exports no Asio; a program and the library share one")
         return 1
-    return 0 if ours == listed else 1
+    return 0 if ours == listed and not hidden else 1
 
 
 if __name__ == "__main__":
