@@ -1,13 +1,14 @@
 #!/bin/sh
 # The Debian packages in a Debian that never saw shunt: installed by apt, used as the README says, removed.
 #
-# usage: clean_root.sh ROOT       as root, after debs_test.sh; needs debootstrap and, the first time, 700 MB in ~/.cache/shunt
+# usage: clean_root.sh ROOT       as root, after debs_test.sh; needs debootstrap and, the first time, 1.2 GB in ~/.cache/shunt
 #
-# A Debian with a compiler and nothing of ours is kept in ~/.cache/shunt/debian; each run works in a copy that shares its files.
+# A Debian with compilers and nothing of ours is kept in ~/.cache/shunt/debian-*; each run works in a copy that shares its files.
 set -eu
 
 root=$1 inside=${2-}
-kept=${XDG_CACHE_HOME:-$HOME/.cache}/shunt/debian
+tools="g++ cmake make pkg-config man-db python3 rustc cargo"
+kept=${XDG_CACHE_HOME:-$HOME/.cache}/shunt/debian-$(echo "$tools" | cksum | cut -d ' ' -f 1)
 
 die() {
     echo "clean_root.sh: $*" >&2
@@ -39,10 +40,11 @@ if [ ! -d "$kept" ]; then
     made=$inside/made
     make_debian_root "$made" "$inside"
     in_log "$made" apt-get -q update
-    in_log "$made" apt-get -q -y install --no-install-recommends g++ cmake make pkg-config man-db
+    # shellcheck disable=SC2086
+    in_log "$made" apt-get -q -y install --no-install-recommends $tools
     in_log "$made" apt-get -q clean
     umount -R "$made/dev" "$made/sys" "$made/proc"
-    mv "$made" "$kept"
+    mv -T "$made" "$kept" 2>/dev/null || [ -d "$kept" ] # another run was first
 fi
 target=$inside/debian
 mkdir "$target" "$inside/upper" "$inside/work"
@@ -83,6 +85,14 @@ in_log "$target" sh -c 'apt-get -q -y install --no-install-recommends /debs/shun
 cp -R "$root/tests/package/plugin" "$target/home/plugin"
 in_log "$target" sh -c 'cd /home/plugin && cmake -B build && cmake --build build'
 expect "shunt plugin describe" "$(inside_root shunt plugin describe plugin/build/libfirst_queue.so | head -n 1)" "first-queue (selector, *"
+
+# And a plugin from the first command to the sent message, as the README says that `shunt plugin new` writes.
+cp "$root/tests/package/plugin_new_test.py" "$target/home/"
+for new in "selector c++" "fault c" "selector rust"; do
+    # shellcheck disable=SC2086
+    in_log "$target" python3 /home/plugin_new_test.py /usr /home/new $new
+    say "shunt plugin new" "$new"
+done
 
 # An application team: the library.
 in_log "$target" sh -c 'apt-get -q -y install --no-install-recommends /debs/libshunt1_*.deb /debs/libshunt-dev_*.deb'
