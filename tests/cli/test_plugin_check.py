@@ -78,6 +78,8 @@ class PluginCheck(Case):
         told = self.checked("--only", "create-plain", "--set", 'rooms=["hz", "hz"]', machine_room, status=1)
         self.assertIn("stands twice", told["checks"][0]["detail"])
         self.checked("--only", "create-plain", "--set", 'rooms=["hz", "sh"]', machine_room)
+        told = self.checked("--only", "create-plain", "--set", "room=1", machine_room, status=1)
+        self.assertIn("--set: room is an unknown setting", told["checks"][0]["detail"])
         self.refused("plugin", "check", "--set", "rooms", machine_room, status=2, saying="it must be NAME=VALUE")
 
     def test_in_process_runs_without_the_helper(self):

@@ -182,7 +182,15 @@ setting plausible_value(const strategy::parameter& p)
 const setting_table& subject::plain_settings()
 {
     if (!plain_) {
-        plain_ = given_;
+        const auto declares = [](const strategy::strategy_class& c, std::string_view name) {
+            return std::any_of(c.parameters.begin(), c.parameters.end(), [&](const strategy::parameter& p) { return p.name == name; });
+        };
+        plain_.emplace();
+        for (const auto& [name, value] : given_) {
+            const bool of_another = !declares(chosen(), name) && std::any_of(classes_.begin(), classes_.end(), [&](const auto& c) { return declares(*c, name); });
+            if (!of_another)
+                plain_->emplace(name, value);
+        }
         for (const strategy::parameter& p : chosen().parameters)
             if (p.required && !plain_->contains(p.name))
                 plain_->emplace(p.name, plausible_value(p));
@@ -195,6 +203,8 @@ const strategy::checked_settings& subject::settings()
     if (!settings_) {
         std::vector<strategy::setting_problem> problems;
         settings_ = strategy::check_settings(chosen(), plain_settings(), {}, problems);
+        if (!problems.empty() && given_.contains(problems.front().key))
+            throw failed(fmt::format("--set: {} is {}; it must be {}", problems.front().key, problems.front().found, problems.front().expected));
         if (!problems.empty())
             throw skipped(fmt::format("no settings for it: {} is {}; it must be {} (--set gives it)", problems.front().key,
                                       problems.front().found, problems.front().expected));
