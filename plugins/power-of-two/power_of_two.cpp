@@ -5,6 +5,9 @@
 #include <shunt/sdk/draw.hpp>
 #include <shunt/sdk/plugin.hpp>
 
+#include <bit>
+#include <iterator>
+
 namespace {
 
 namespace sdk = shunt::sdk;
@@ -18,37 +21,54 @@ public:
     {
         sdk::dice d{m.random()};
         for (const sdk::tier t : sdk::tiers_of(m)) {
-            const sdk::fitting f{v, m, t};
-            const std::uint32_t one = sdk::draw_queue(f, d, 0, v.size());
+            const auto [one, other] = draw_two(v, sdk::fitting{v, m, t}, d);
             if (one == SHUNT_NONE)
                 continue;
-            const sdk::broker_view broker = v.broker(v.broker_of(one));
-            const std::uint32_t other = draw_elsewhere(v, f, d, broker);
-            const bool change = other != SHUNT_NONE && less_busy(v.broker(v.broker_of(other)), broker);
+            const bool change = other != SHUNT_NONE && less_busy(v.broker(v.broker_of(other)), v.broker(v.broker_of(one)));
             return {change ? other : one, sdk::reason_for(t, sdk::why::load, !m.tried().empty())};
         }
         return sdk::pick::no_queue();
     }
 
 private:
-    /// A fitting queue of any broker but `b`, each as likely as the other.
-    static std::uint32_t draw_elsewhere(sdk::view v, const sdk::fitting& f, sdk::dice& d, sdk::broker_view b) noexcept
+    using throws = sdk::throws<6>;  // two of them fit, of different brokers, nearly always
+
+    struct two {
+        std::uint32_t one, other;
+    };
+
+    /// A fitting queue, and one of any other broker; each as likely as the next. SHUNT_NONE: there is none.
+    static two draw_two(sdk::view v, const sdk::fitting& f, sdk::dice& d) noexcept
     {
-        const std::uint32_t elsewhere = v.size() - b.n_queues();
-        for (int i = 0; i < 8 && elsewhere > 0; ++i) {
-            auto q = static_cast<std::uint32_t>(d.below(elsewhere));
-            q += q < b.first_queue() ? 0 : b.n_queues();
-            if (f.has(q))
-                return q;
-            if (elsewhere <= 64)
-                break;  // to count so few is less than to throw in vain
+        const throws first(f, d, v.size());
+        const std::uint32_t one = first.fit != 0 ? first.queue[std::countr_zero(first.fit)] : sdk::draw_queue(f, d, 0, v.size());
+        if (one == SHUNT_NONE)
+            return {one, one};
+        const std::uint32_t b = v.broker_of(one);
+        if (const unsigned fit = first.fit & elsewhere(v, first, b); fit != 0)
+            return {one, first.queue[std::countr_zero(fit)]};
+
+        const sdk::broker_view broker = v.broker(b);
+        if (v.size() - broker.n_queues() > 64) {  // to count fewer costs less than to throw again
+            const throws again(f, d, v.size());
+            if (const unsigned fit = again.fit & elsewhere(v, again, b); fit != 0)
+                return {one, again.queue[std::countr_zero(fit)]};
         }
-        const std::uint32_t before = f.count(0, b.first_queue());
-        const std::uint32_t after = f.count(b.end_queue(), v.size());
+        const std::uint32_t before = f.count(0, broker.first_queue());
+        const std::uint32_t after = f.count(broker.end_queue(), v.size());
         if (before + after == 0)
-            return SHUNT_NONE;
+            return {one, SHUNT_NONE};
         const auto k = static_cast<std::uint32_t>(d.below(before + after));
-        return k < before ? f.nth(k, 0, b.first_queue()) : f.nth(k - before, b.end_queue(), v.size());
+        return {one, k < before ? f.nth(k, 0, broker.first_queue()) : f.nth(k - before, broker.end_queue(), v.size())};
+    }
+
+    /// Which of the throws are queues of other brokers than the `b`-th.
+    static unsigned elsewhere(sdk::view v, const throws& t, std::uint32_t b) noexcept
+    {
+        unsigned others = 0;
+        for (unsigned k = 0; k < std::size(t.queue); ++k)
+            others |= static_cast<unsigned>(v.broker_of(t.queue[k]) != b) << k;
+        return others;
     }
 
     static bool less_busy(sdk::broker_view a, sdk::broker_view b) noexcept

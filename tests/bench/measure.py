@@ -17,7 +17,7 @@ import time
 
 BARS = {
     "decision_ns": 40,          # best-queue, 8 queues, all well
-    "flat": 1.5,                # the dearest number of queues by the cheapest, 8 to 4,096, with none and with half of the brokers isolated
+    "flat": 1.5,                # a decision in its dearest situation by the cheapest: 8 to 4,096 queues, none or half of the brokers isolated
     "lookup_ns": 100,           # a whole decision of consistent-hash at 4,096 queues
     "million_sends_s": 4,       # of a scenario, best-queue and latency-fault over 8 queues
     "wide_route_s": 2,          # 10,000 attempts of a scenario on 4,096 queues
@@ -26,9 +26,7 @@ BARS = {
 }
 
 
-# The dearest of all situations by the cheapest. Who throws dice throws twice where half of the brokers are isolated, and power-of-two throws for
-# two brokers: no processor foresees which throw hits.
-FLAT = {"best_queue": 1.5, "round_robin": 1.5, "hash": 1.5, "random": 1.5, "power_of_two": 2.2}
+FLAT = ("best_queue", "round_robin", "hash", "random", "power_of_two")
 QUEUES, ISOLATED = (8, 256, 4096), (0, 1)
 
 
@@ -54,8 +52,7 @@ def cells(decisions_ns, strategy):
 
 def is_flat(decisions_ns, strategy):
     row = cells(decisions_ns, strategy)
-    halves = row[:len(QUEUES)], row[len(QUEUES):]
-    return max(row) <= FLAT[strategy] * min(row) and all(max(half) <= BARS["flat"] * min(half) for half in halves)
+    return max(row) <= BARS["flat"] * min(row)
 
 
 def as_table(decisions_ns):
@@ -151,7 +148,7 @@ def main():
     for strategy in FLAT:
         row = cells(result["decisions_ns"], strategy)
         if not is_flat(result["decisions_ns"], strategy):
-            missed.append(f"a decision of {strategy} took {row} ns; that is not flat: {BARS['flat']} by queues, {FLAT[strategy]} in all")
+            missed.append(f"a decision of {strategy} took {row} ns; that is not flat: more than {BARS['flat']} times the cheapest")
     for name, value in result["scenarios"].items():
         if value > BARS[name]:
             missed.append(f"{name} is {value}; at most {BARS[name]} are allowed")

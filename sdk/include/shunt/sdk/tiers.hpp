@@ -72,7 +72,8 @@ public:
 
     [[nodiscard]] bool has(std::uint32_t queue) const noexcept
     {
-        return (masked(queue / 64) >> (queue % 64) & 1) != 0 && !(avoids_tried_ && m_.tried(v_.broker_of(queue)));
+        const bool in_masks = (masked(queue / 64) >> (queue % 64) & 1) != 0;
+        return avoids_tried_ ? in_masks && !m_.tried(v_.broker_of(queue)) : in_masks;
     }
 
     /// The first fitting queue in [from, to), else `to`.
