@@ -27,6 +27,7 @@ struct shared_state {
     std::vector<std::unique_ptr<broker>> brokers;
     std::map<std::pair<std::string, std::string>, std::string> kv;  ///< (namespace, key) of the name server
     std::uint64_t sequence = 0;                                     ///< of the message stored last
+    std::function<void(std::int64_t)> wake_at;                      ///< asks for broker::due() at a time, in ms since 1970
 
     [[nodiscard]] broker* find(std::string_view name) const noexcept;
     /// Creates the topic on every broker that does not have it.
@@ -43,6 +44,7 @@ struct shared_state {
 inline constexpr std::string_view order_namespace = "ORDER_TOPIC_CONFIG";
 inline constexpr std::string_view default_topic = "TBW102";
 inline constexpr std::string_view half_topic = "RMQ_SYS_TRANS_HALF_TOPIC";
+inline constexpr std::string_view delay_topic = "SCHEDULE_TOPIC_XXXX", timer_topic = "rmq_sys_wheel_timer";
 
 class broker final : public service {
 public:
@@ -58,8 +60,10 @@ public:
     void apply(const set_perm& perm);
     void apply(const set_queues& queues) { queue_counts_[queues.topic] = queues.queues; }
     void undo_faults();
-    /// Asks producers about half messages that are neither committed nor rolled back.
+    /// Asks producers about half messages that are neither committed nor rolled back: all of them, now.
     void check_transactions();
+    /// What the time has come for: delivers messages that were held back, asks about transactions.
+    void due(std::int64_t now_ms);
 
     /// The topic's settings with the faults on top.
     [[nodiscard]] topic_config effective(const topic_config& config) const;
@@ -90,8 +94,14 @@ private:
     void reply(peer& from, const wire::command& request, std::string_view body, wire::buffer& out, std::int64_t now_ms);
     topic_log* topic_for(const wire::command& request, const wire::send_head& head, wire::buffer& out);
     void stored_answer(wire::buffer& out, const wire::command& request, std::string_view ids, std::int32_t queue_id,
-                       std::int64_t queue_offset, std::string_view unique_key) const;
+                       std::int64_t queue_offset, std::string_view unique_key, std::string_view recall_handle = {}) const;
     const record& put(topic_log& topic, const new_message& m);
+    const record& hold(std::string_view in, std::int32_t queue, const topic_log& wanted, new_message m, std::int64_t due_ms);
+    void deliver(const record& held, std::int64_t now_ms, std::int64_t prepared = -1);
+    [[nodiscard]] topic_log& internal(std::string_view topic, std::int32_t queues);
+    void recall(const wire::command& request, wire::buffer& out, std::int64_t now_ms);
+    void ask_producer(const record& half);
+    void wake_at(std::int64_t ms) const;
 
     void heart_beat(peer& from, const wire::command& request, std::string_view body, wire::buffer& out);
     void unregister(const wire::command& request, wire::buffer& out);
@@ -119,7 +129,12 @@ private:
 
     std::map<std::string, client, std::less<>> clients_;
     std::map<std::string, std::int64_t, std::less<>> offsets_;       ///< of consumers: "group topic queue"
-    std::set<std::int64_t> undecided_;                               ///< half messages, by commit-log offset
+    struct check {
+        std::int64_t next_ms = 0;
+        int asked = 0;
+    };
+    std::map<std::int64_t, check> undecided_;                        ///< half messages, by commit-log offset
+    std::multimap<std::int64_t, const record*> held_;                ///< by the time they are due
     std::uint32_t next_queue_ = 0;                                   ///< where the broker chooses
     std::int32_t next_opaque_ = 1;
 

@@ -5,6 +5,7 @@
 #include <wire/message_id.hpp>
 #include <wire/properties.hpp>
 
+#include <boost/asio/system_timer.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/post.hpp>
@@ -88,6 +89,7 @@ struct embedded_cluster::impl {
         if (ec)
             throw std::runtime_error(fmt::format("embedded cluster: host '{}'; it must be an IPv4 or IPv6 address", o.host));
 
+        cluster.wake_at = [this](std::int64_t ms) { wake_at(ms); };
         names_at = std::make_unique<server>(io, names, state);
         start(*names_at, o.port, "name server");
         names_home = tcp::endpoint(address, names_at->port());
@@ -112,6 +114,8 @@ struct embedded_cluster::impl {
             names_at->close();
             for (place& p : places)
                 p.at->close();
+            due_timer.cancel();
+            due_ms = -1;  // and none after it
             work.reset();
         });
         thread.join();
@@ -138,6 +142,24 @@ struct embedded_cluster::impl {
             done.set_value(std::move(result));
         });
         return done.get_future().get();
+    }
+
+    void wake_at(std::int64_t ms)
+    {
+        if (ms >= due_ms)
+            return;
+        due_ms = ms;
+        due_timer.expires_at(std::chrono::system_clock::time_point(std::chrono::milliseconds(ms)));
+        due_timer.async_wait([this](const boost::system::error_code& ec) {
+            if (ec || due_ms < 0)
+                return;
+            std::lock_guard lock(state.mutex);
+            due_ms = INT64_MAX;
+            const auto now = std::chrono::system_clock::now().time_since_epoch();
+            for (place& p : places)
+                p.what->due(std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
+            state.tell();
+        });
     }
 
     std::string broker_list() const
@@ -242,6 +264,8 @@ struct embedded_cluster::impl {
     tcp::endpoint names_home;
     std::unique_ptr<server> names_at;
     std::vector<place> places;
+    asio::system_timer due_timer{io};
+    std::int64_t due_ms = INT64_MAX;
     std::thread thread;
 };
 

@@ -32,6 +32,10 @@ struct options {
     bool binary_answers = false;                  ///< answer with binary headers; Java answers with JSON
     std::size_t max_body = 4 * 1024 * 1024;       ///< larger bodies are answered with 13
     std::int32_t version = 477;                   ///< announced in answers: 5.3.2
+    bool recall = false;                          ///< timed messages can be recalled; brokers refuse it unless told
+    std::chrono::milliseconds transaction_timeout{6000};   ///< after so long producers are asked about a half message,
+    std::chrono::milliseconds transaction_interval{30000}; ///< then each time after so long,
+    int transaction_checks = 15;                  ///< so often; then it is dropped
 };
 
 /// A message in the ledger. Properties are what the broker stored: those sent, and for single messages MSG_REGION,
@@ -56,7 +60,10 @@ struct stored_record {
     [[nodiscard]] std::string_view property(std::string_view name) const noexcept;
 };
 
-/// One line of JSON as `shunt tail --json` writes it, without a line end. zlib bodies are inflated.
+/// Bodies that would have more bytes than this stay compressed where they are shown.
+inline constexpr std::size_t max_inflated = 64 * 1024 * 1024;
+
+/// One line of JSON as `shunt tail --json` writes it, without a line end. Compressed bodies are inflated.
 [[nodiscard]] std::string to_json(const stored_record& record);
 
 /// What a broker (or the name server) has seen since it was started.

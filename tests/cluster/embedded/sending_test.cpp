@@ -225,15 +225,21 @@ TEST(EmbeddedSend, RefusesARequestWithoutItsFields)
     EXPECT_TRUE(refused->fields.empty()) << "such an answer has no region";
 }
 
-TEST(EmbeddedSend, StoresDelayedMessagesAtOnce)
+TEST(EmbeddedSend, HoldsDelayedMessagesUntilTheirTime)
 {
     one_broker cluster;
 
-    const auto stored = raw_client(cluster.broker()).ask(encoded({.properties = "DELAY\x01" "3\x02"}));
+    const auto stored = raw_client(cluster.broker()).ask(encoded({.properties = "DELAY\x01" "1\x02"}));
+    const auto later = raw_client(cluster.broker()).ask(encoded({.properties = "DELAY\x01" "18\x02"}));
 
-    ASSERT_TRUE(stored);
+    ASSERT_TRUE(stored && later);
     EXPECT_EQ(stored->code, 0);
-    EXPECT_EQ(cluster.snapshot("T").at(0).property("DELAY"), "3");
+    EXPECT_EQ(cluster.snapshot("SCHEDULE_TOPIC_XXXX").size(), 2U);
+    ASSERT_TRUE(cluster.wait_until([&] { return !cluster.snapshot("T").empty(); }, std::chrono::seconds(30)));
+    const auto delivered = cluster.snapshot("T");
+    ASSERT_EQ(delivered.size(), 1U) << "the other one is due in two hours";
+    EXPECT_EQ(delivered[0].property("DELAY"), "1");
+    EXPECT_GE(delivered[0].stored_ms - cluster.snapshot("SCHEDULE_TOPIC_XXXX").at(0).stored_ms, 1000);
 }
 
 TEST(EmbeddedBatch, IsStoredItemByItemWithTheItemsOwnProperties)

@@ -60,6 +60,9 @@ private:
         cluster::options o;
         o.brokers = 2;
         o.auto_create = false;
+        o.recall = true;
+        o.transaction_timeout = std::chrono::seconds(1);
+        o.transaction_interval = std::chrono::seconds(1);
         return o;
     }
     static void must(const std::optional<std::string>& error)
