@@ -327,31 +327,85 @@ private:
 
 }  // namespace
 
+namespace {
+
+// The text as one object; false: `error` says what it is instead. `memory` outlives the value.
+bool read_object(std::string_view text, json::monotonic_resource& memory, json::value& out, std::string& error)
+{
+    if (text.size() > wire::max_frame) {
+        error = "it has " + std::to_string(text.size()) + " bytes; at most " + std::to_string(wire::max_frame) + " are read";
+        return false;
+    }
+    std::string strict;
+    if (!quote_bare_keys(text, strict)) {
+        error = "it has more than " + std::to_string(max_values) + " values";
+        return false;
+    }
+    json::parse_options options;
+    options.max_depth = max_depth;
+    options.allow_invalid_utf8 = true;  // an odd name must not hide the whole cluster
+    json::parser parser{&memory, options};
+    json::error_code ec;
+    const std::size_t read = parser.write_some(strict.data(), strict.size(), ec);
+    if (!ec && read < strict.size() && strict.find_first_not_of(" \t\r\n", read) != std::string::npos) {
+        error = "byte " + std::to_string(read) + ": something follows the answer; it must be one JSON object";
+        return false;
+    }
+    if (ec) {
+        error = "near byte " + std::to_string(read) + ": " + ec.message() + "; it must be JSON";
+        return false;
+    }
+    out = parser.release();
+    if (!out.is_object())
+        error = "it must be a JSON object";
+    return error.empty();
+}
+
+}  // namespace
+
+std::vector<broker> parse_cluster(std::string_view text, std::string& error)
+{
+    json::monotonic_resource memory;
+    json::value answer((json::storage_ptr(&memory)));
+    if (!read_object(text, memory, answer, error)) {
+        error = "list of brokers: " + error;
+        return {};
+    }
+    const json::value* table = member(answer.get_object(), "brokerAddrTable");
+    if (table == nullptr || !table->is_object()) {
+        error = "list of brokers: brokerAddrTable must be an object";
+        return {};
+    }
+    std::vector<broker> all;
+    for (const auto& [name, v] : table->get_object()) {
+        if (!v.is_object())
+            continue;
+        broker& b = all.emplace_back();
+        b.name = name;
+        b.cluster = text_of(v.get_object(), "cluster");
+        const json::value* addresses = member(v.get_object(), "brokerAddrs");
+        if (addresses == nullptr || !addresses->is_object())
+            continue;
+        for (const auto& [id_text, address] : addresses->get_object()) {
+            std::int64_t id;
+            if (wire::read_decimal(id_text, id) && address.is_string() && !address.get_string().empty())
+                b.addresses.insert_or_assign(id, std::string{address.get_string()});
+        }
+    }
+    std::sort(all.begin(), all.end(), [](const broker& x, const broker& y) { return x.name < y.name; });
+    return all;
+}
+
 parse_result parse_route(std::string_view topic, std::string_view text)
 {
     const auto wrong = [topic](const std::string& what) {
         return parse_result{std::nullopt, "route of " + quoted(topic) + ": " + what};
     };
-    if (text.size() > wire::max_frame)
-        return wrong("it has " + std::to_string(text.size()) + " bytes; at most " + std::to_string(wire::max_frame) + " are read");
-    std::string strict;
-    if (!quote_bare_keys(text, strict))
-        return wrong("it has more than " + std::to_string(max_values) + " values");
-
-    json::parse_options options;
-    options.max_depth = max_depth;
-    options.allow_invalid_utf8 = true;  // an odd name must not hide the whole cluster
     json::monotonic_resource memory;
-    json::parser parser{&memory, options};
-    json::error_code ec;
-    const std::size_t read = parser.write_some(strict.data(), strict.size(), ec);
-    if (!ec && read < strict.size() && strict.find_first_not_of(" \t\r\n", read) != std::string::npos)
-        return wrong("byte " + std::to_string(read) + ": something follows the answer; it must be one JSON object");
-    if (ec)
-        return wrong("near byte " + std::to_string(read) + ": " + ec.message() + "; it must be JSON");
-    const json::value answer = parser.release();
-    if (!answer.is_object())
-        return wrong("it must be a JSON object");
+    json::value answer((json::storage_ptr(&memory)));
+    std::string error;
+    if (!read_object(text, memory, answer, error))
+        return wrong(error);
     parse_result result = reader{topic, answer.get_object()}.read();
     if (!result.route)
         return wrong(result.error);

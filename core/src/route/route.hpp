@@ -71,6 +71,9 @@ struct parse_result {
 /// skipped with a warning; when nothing of it is left, that is an error, so that the last good route stays.
 [[nodiscard]] parse_result parse_route(std::string_view topic, std::string_view json);
 
+/// Reads a name server's answer about its clusters: all brokers, by name. `error`: empty, or what is wrong with the text.
+[[nodiscard]] std::vector<broker> parse_cluster(std::string_view json, std::string& error);
+
 /// The template route of TBW102 applied to `topic`: every broker's queue counts capped at `default_queues`.
 [[nodiscard]] topic_route from_template(std::string_view topic, const topic_route& default_topic, std::int32_t default_queues);
 

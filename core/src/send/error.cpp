@@ -1,5 +1,6 @@
 #include <shunt/error.hpp>
 #include <shunt/receipt.hpp>
+#include <shunt/transaction.hpp>
 
 #include <string>
 
@@ -17,6 +18,8 @@ outcome usual_outcome(errc e) noexcept
     case errc::response_timeout:
     case errc::bad_response: return outcome::unknown;
     case errc::broker_error: return outcome::rejected;
+    case errc::reply_timeout:
+    case errc::bad_reply: return outcome::stored;
     default: return outcome::not_sent;
     }
 }
@@ -32,7 +35,7 @@ const char* text_of(errc e) noexcept
     case errc::properties_too_large: return "the properties are too large";
     case errc::invalid_property: return "a property's name or value cannot be sent";
     case errc::invalid_key: return "a key cannot be sent";
-    case errc::invalid_delay: return "the delay level is not one of 1 to 18";
+    case errc::invalid_delay: return "the delay is not one a broker takes";
     case errc::unknown_policy: return "no such policy";
     case errc::full: return "too much is in flight";
     case errc::larger_than_limit: return "the message is larger than all that may be in flight";
@@ -43,6 +46,15 @@ const char* text_of(errc e) noexcept
     case errc::route_timeout: return "timed out while looking up the route";
     case errc::expired_waiting: return "timed out before the first attempt";
     case errc::would_deadlock: return "a blocking call on the producer's own I/O thread";
+    case errc::invalid_priority: return "the priority is less than 0";
+    case errc::not_recallable: return "what was given is no handle of a message that can be recalled";
+    case errc::invalid_settings: return "a setting of the question is out of range";
+    case errc::not_found: return "there is no such message";
+    case errc::invalid_batch: return "the messages cannot be one batch";
+    case errc::batch_too_large: return "the batch is larger than max_body";
+    case errc::invalid_reply: return "what is answered is no request";
+    case errc::reply_timeout: return "the request is stored, but no reply came in time";
+    case errc::bad_reply: return "the request is stored, but its reply cannot be inflated";
     case errc::connect_failed: return "the broker refused the connection";
     case errc::connect_timeout: return "timed out while connecting to the broker";
     case errc::connection_lost: return "the connection was lost after the request was written";
@@ -103,6 +115,16 @@ std::string_view to_string(outcome o) noexcept
     case outcome::not_sent: return "not_sent";
     case outcome::unknown: return "unknown";
     case outcome::rejected: return "rejected";
+    }
+    return "?";
+}
+
+std::string_view to_string(transaction_end e) noexcept
+{
+    switch (e) {
+    case transaction_end::unknown: return "unknown";
+    case transaction_end::commit: return "commit";
+    case transaction_end::rollback: return "rollback";
     }
     return "?";
 }

@@ -80,6 +80,19 @@ public:
         return false;
     }
 
+    /// Calls f for each waiting send of the lane, in order, while it answers true.
+    template <typename F>
+    void each_waiting(std::string_view topic, std::string_view key, F&& f) const
+    {
+        const auto it = table_.find(name(topic, key));
+        if (it == table_.end())
+            return;
+        for (const T& one : it->second.waiting) {
+            if (!f(one))
+                return;
+        }
+    }
+
     /// Lanes of which something is under way.
     [[nodiscard]] std::size_t size() const noexcept { return busy_; }
     /// Lanes known, those of which only the doubt is left included.

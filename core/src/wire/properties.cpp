@@ -6,7 +6,7 @@
 namespace shunt::wire {
 namespace {
 
-// Names Java refuses in putUserProperty, in byte order.
+// Names Java refuses in putUserProperty, and that of the priority, in byte order.
 constexpr auto reserved = std::to_array<std::string_view>({
     "1ST_POP_TIME",
     "ARRIVE_TIME",
@@ -57,6 +57,7 @@ constexpr auto reserved = std::to_array<std::string_view>({
     "TTL",
     "UNIQ_KEY",
     "WAIT",
+    "_SYS_MSG_PRIORITY_",
     "__BORNHOST",
     "__CRC32#",
 });
@@ -92,6 +93,8 @@ std::string_view find_property(std::string_view encoded, std::string_view name) 
     });
     return found;
 }
+
+std::span<const std::string_view> reserved_properties() noexcept { return reserved; }
 
 bool is_reserved_property(std::string_view name) noexcept
 {

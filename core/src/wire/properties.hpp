@@ -4,12 +4,15 @@
 
 #include <wire/buffer.hpp>
 
+#include <span>
 #include <string_view>
 
 namespace shunt::wire {
 
-/// Largest encoded size a message may have, the broker's own additions left room for.
-inline constexpr std::size_t max_properties = 32767 - 512;
+/// Largest encoded size a broker stores, its own additions included.
+inline constexpr std::size_t most_properties = 32767;
+/// Largest encoded size a message may have unless said otherwise: the broker's own additions are left room for.
+inline constexpr std::size_t max_properties = most_properties - 512;
 
 /// True when `text` can stand in a property (non-empty is the caller's rule): no U+0001, no U+0002.
 [[nodiscard]] bool property_safe(std::string_view text) noexcept;
@@ -37,5 +40,7 @@ void each_property(std::string_view encoded, F&& f)
 
 /// True for names an application may not set itself (Java refuses the same ones).
 [[nodiscard]] bool is_reserved_property(std::string_view name) noexcept;
+/// All of them, in byte order.
+[[nodiscard]] std::span<const std::string_view> reserved_properties() noexcept;
 
 }  // namespace shunt::wire

@@ -303,5 +303,28 @@ TEST(ParseRoute, ReadsTheWorkedLegacyAnswer)
     EXPECT_EQ(r.publish.size(), 8u);
 }
 
+TEST(ParseCluster, ReadsBareNumbersAndSortsByName)
+{
+    std::string error;
+    const auto all = parse_cluster(R"({"brokerAddrTable":{"b":{"brokerAddrs":{0:"h:2",1:"h:3"},"brokerName":"b","cluster":"C"},)"
+                                   R"("a":{"brokerAddrs":{"0":"h:1"},"brokerName":"a","cluster":"C"}},"clusterAddrTable":{"C":["a","b"]}})", error);
+    EXPECT_EQ(error, "");
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].name, "a");
+    EXPECT_EQ(*all[0].master(), "h:1");
+    EXPECT_EQ(*all[1].master(), "h:2");
+    EXPECT_EQ(all[1].addresses.size(), 2u);
+    EXPECT_EQ(all[1].cluster, "C");
+}
+
+TEST(ParseCluster, SaysWhatIsWrong)
+{
+    for (const char* text : {"", "[]", "{", "{}", R"({"brokerAddrTable":[]})", R"({"brokerAddrTable":{}} more)"}) {
+        std::string error;
+        EXPECT_TRUE(parse_cluster(text, error).empty()) << text;
+        EXPECT_NE(error, "") << text;
+    }
+}
+
 }  // namespace
 }  // namespace shunt::route

@@ -163,5 +163,21 @@ TEST(Lanes, DoWhatAListForEachKeyWouldDo)
     }
 }
 
+TEST(Lanes, ShowThoseThatWaitInOrderUntilOneIsTooMany)
+{
+    lanes<int> l;
+    EXPECT_TRUE(l.enter("T", "k", 1));
+    for (int i = 2; i <= 5; ++i)
+        EXPECT_FALSE(l.enter("T", "k", i));
+    std::vector<int> seen;
+    l.each_waiting("T", "k", [&](int i) {
+        seen.push_back(i);
+        return i < 4;
+    });
+    EXPECT_EQ(seen, (std::vector<int>{2, 3, 4})) << "not the head, which is under way";
+    l.each_waiting("T", "other", [&](int) { return ADD_FAILURE(), false; });
+    EXPECT_EQ(l.leave("T", "k", false), 2);
+}
+
 }  // namespace
 }  // namespace shunt::send
