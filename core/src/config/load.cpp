@@ -48,7 +48,17 @@ void each_producer_key(F f)
     f("max_in_flight_bytes", byte_size{1, 1024 * GiB}, &o::max_in_flight_bytes);
     f("when_full", enumerated<when_full>{{{"wait", "refuse", "suspend"}}}, &o::when_full);
     f("max_body", byte_size{1, 15 * MiB}, &o::max_body);  // a frame holds 16 MiB, the header included
+    f("max_properties", byte_size{64, 32767}, &o::max_properties);
+    f("max_delay", duration{milliseconds(1), hours(24 * 366 * 10)}, &o::max_delay);
     f("write_order_key", flag{}, &o::write_order_key);
+    f("compress", enumerated<compression>{{{"none", "zlib", "lz4", "zstd"}}}, &o::compress);
+    f("compress_level", whole_number{0, 22}, &o::compress_level);
+    f("compress_from", byte_size{1, 15 * MiB}, &o::compress_from);
+    f("max_inflated", byte_size{1, 1 * GiB}, &o::max_inflated);
+    f("auto_batch", flag{}, &o::auto_batch);
+    f("batch_linger", duration{milliseconds(0), minutes(1)}, &o::batch_linger);
+    f("batch_bytes", byte_size{64, 15 * MiB}, &o::batch_bytes);
+    f("batch_messages", whole_number{1, 32768}, &o::batch_messages);
     f("auto_create_topics", flag{}, &o::auto_create_topics);
     f("default_topic", topic_rule(), &o::default_topic);
     f("default_topic_queues", whole_number{1, 65535}, &o::default_topic_queues);
@@ -57,6 +67,11 @@ void each_producer_key(F f)
     f("connect_timeout", duration{milliseconds(1), hours(1)}, &o::connect_timeout);
     f("format", enumerated<wire_format>{{{"json", "rocketmq"}}}, &o::format);
     f("client_id", client_id_rule(), &o::client_id);
+    f("namespace_v1", namespace_rule(), &o::namespace_v1);
+    f("namespace_v2", namespace_rule(), &o::namespace_v2);
+    f("unit_name", namespace_rule(), &o::unit_name);
+    f("unit_mode", flag{}, &o::unit_mode);
+    f("vip_channel", flag{}, &o::vip_channel);
     f("watch", flag{}, &o::watch);
     f("record", record_rule, &o::record);
 }
@@ -147,8 +162,26 @@ void check_bindings(const producer_options& o, const key_book& book, std::vector
     }
 }
 
+void check_compression(const producer_options& o, const key_book& book, std::vector<problem>& problems)
+{
+    const int most = o.compress == compression::zlib ? 9 : o.compress == compression::lz4 ? 12 : 22;
+    if (book.all_right({"producer.compress", "producer.compress_level"}) && o.compress_level > most)
+        add_problem(problems, book.place("producer.compress_level"), "producer.compress_level", std::to_string(o.compress_level),
+                    fmt::format("a whole number from 0 to {} for {}", most, o.compress == compression::zlib ? "zlib" : "lz4"));
+}
+
+void check_batching(const producer_options& o, const key_book& book, std::vector<problem>& problems)
+{
+    if (o.auto_batch && book.all_right({"producer.batch_bytes", "producer.max_body"}) && o.batch_bytes > o.max_body)
+        add_problem(problems, book.place("producer.batch_bytes", book.place("producer.max_body")), "producer.batch_bytes",
+                    shown_toml(byte_size{64, 15 * MiB}.show(o.batch_bytes)),
+                    fmt::format("at most max_body, which is {}", shown_toml(byte_size{1, 15 * MiB}.show(o.max_body))));
+}
+
 void check_together(const producer_options& o, const key_book& book, std::vector<problem>& problems)
 {
+    check_batching(o, book, problems);
+    check_compression(o, book, problems);
     check_where_to_send(o, book, problems);
     check_backoff(o, book, problems);
     check_bindings(o, book, problems);

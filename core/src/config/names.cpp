@@ -243,6 +243,16 @@ plain_text client_id_rule()
     return {is_client_id, "at most 255 printable ASCII characters without blanks, or \"\" for one made by shunt"};
 }
 
+bool is_namespace(std::string_view text) noexcept
+{
+    return text.empty() || (has_length(text, 64) && all_of(text, [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; }));
+}
+
+plain_text namespace_rule()
+{
+    return {is_namespace, "at most 64 of A-Z a-z 0-9 _ -, or \"\" for none"};
+}
+
 plain_text path_rule()
 {
     return {is_path, "a path of 1 to 4095 bytes"};

@@ -27,6 +27,7 @@ namespace shunt::config {
 [[nodiscard]] bool is_plain_name(std::string_view) noexcept;
 [[nodiscard]] bool is_room(std::string_view) noexcept;  ///< a plain name, or empty: none
 [[nodiscard]] bool is_client_id(std::string_view) noexcept;
+[[nodiscard]] bool is_namespace(std::string_view) noexcept;  ///< or a unit's name; empty: none
 [[nodiscard]] bool is_path(std::string_view) noexcept;  ///< not empty, no NUL, at most 4095 bytes
 [[nodiscard]] bool is_sha256(std::string_view) noexcept;
 
@@ -39,6 +40,7 @@ namespace shunt::config {
 [[nodiscard]] plain_text broker_name_rule();
 [[nodiscard]] plain_text room_rule();
 [[nodiscard]] plain_text client_id_rule();
+[[nodiscard]] plain_text namespace_rule();  ///< of a namespace or a unit; empty: none
 [[nodiscard]] plain_text path_rule();
 [[nodiscard]] plain_text sha256_rule();
 

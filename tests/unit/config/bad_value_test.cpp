@@ -78,6 +78,9 @@ const bad_row rows[] = {
     {"SizeWithoutUnit", producer("max_body = 4096"), {at(3, 12, "producer.max_body", "4096", "a size from 1B to 15MiB", "a unit is missing: \"4096B\"")}},
     {"SizeInQuotesWithoutUnit", producer("max_body = \"4096\""), {at(3, 12, "producer.max_body", "'4096'", "a size from 1B to 15MiB", "a unit is missing: \"4096B\"")}},
     {"SizeInOtherUnits", producer("max_body = \"4MB\""), {at(3, 12, "producer.max_body", "'4MB'", "a size from 1B to 15MiB", sizes)}},
+    {"LevelBeyondThoseOfZlib", producer("compress = \"zlib\"\ncompress_level = 10"), {at(4, 18, "producer.compress_level", "10", "a whole number from 0 to 9 for zlib")}},
+    {"BatchLargerThanABody", producer("auto_batch = true\nmax_body = \"1KiB\""), {at(4, 12, "producer.batch_bytes", "'32KiB'", "at most max_body, which is '1KiB'")}},
+    {"NamespaceWithASeparator", producer("namespace_v1 = \"a%b\""), {at(3, 16, "producer.namespace_v1", "'a%b'", "at most 64 of A-Z a-z 0-9 _ -, or \"\" for none")}},
     {"BodyLargerThanAFrame", producer("max_body = \"16MiB\""), {at(3, 12, "producer.max_body", "'16MiB'", "a size from 1B to 15MiB")}},
     {"NoBytesInFlight", producer("max_in_flight_bytes = \"0B\""), {at(3, 23, "producer.max_in_flight_bytes", "'0B'", "a size from 1B to 1024GiB")}},
 
