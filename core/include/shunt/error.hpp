@@ -39,7 +39,7 @@ enum class errc : int {
     properties_too_large,
     invalid_property,         ///< reserved name, empty name or value, or a separator byte inside
     invalid_key,              ///< a message key with a separator byte or a blank
-    invalid_delay,            ///< delay level not 1..18
+    invalid_delay,            ///< delay level not 1..18; a delay or a time out of bounds; more than one of them
     unknown_policy,           ///< the named policy is not in the table
     full,                     ///< the limits in flight were met
     larger_than_limit,        ///< the message alone exceeds max_in_flight_bytes
@@ -50,6 +50,13 @@ enum class errc : int {
     route_timeout,            ///< the deadline passed while the route was looked up
     expired_waiting,          ///< the deadline passed before the first attempt: in a lane, for room, for a queue
     would_deadlock,           ///< a blocking call on the producer's own I/O thread
+    invalid_priority,         ///< less than 0
+    not_recallable,           ///< no handle a broker would have given
+    invalid_settings,         ///< of a topic or a question: out of range
+    not_found,                ///< no message with this id
+    invalid_batch,            ///< empty, or messages that cannot travel together
+    batch_too_large,          ///< more than max_body, encoded
+    invalid_reply,            ///< what is answered is no request
     // the attempts' own
     connect_failed = 100,     ///< not_sent
     connect_timeout,          ///< not_sent
@@ -57,6 +64,8 @@ enum class errc : int {
     response_timeout,         ///< unknown
     bad_response,             ///< unknown: the answer could not be understood
     cancelled,                ///< close() met its deadline: not_sent or unknown, see the receipt
+    reply_timeout,            ///< stored: the request is, but no reply came in time
+    bad_reply,                ///< stored: a reply came, but cannot be inflated
     broker_error = 200,       ///< rejected: see the receipt for code and text
 };
 

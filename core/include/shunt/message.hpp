@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,8 @@ public:
 
     [[nodiscard]] const std::string& topic() const noexcept { return topic_; }
     [[nodiscard]] const std::string& body() const noexcept { return body_; }
+    message& set_topic(std::string topic) { topic_ = std::move(topic); return *this; }
+    message& set_body(std::string body) { body_ = std::move(body); return *this; }
 
     /// One tag; consumers filter by it.
     message& set_tag(std::string tag) { tag_ = std::move(tag); return *this; }
@@ -58,9 +61,32 @@ public:
     }
     [[nodiscard]] const std::vector<std::pair<std::string, std::string>>& properties() const noexcept { return properties_; }
 
-    /// 1..18: the broker delivers later (1s 5s 10s 30s 1m … 2h). 0: at once.
+    /// 1..18: the broker delivers later (1s 5s 10s 30s 1m … 2h). 0: at once. A level, a delay or a time: one of the three.
     message& set_delay_level(int level) { delay_level_ = level; return *this; }
     [[nodiscard]] int delay_level() const noexcept { return delay_level_; }
+
+    /// Delivered so long after it was stored, by brokers from 5.0 on (older ones deliver at once), to about a second; at
+    /// least 1 ms and at most producer_options::max_delay. The receipt has a handle to recall it by where brokers offer that.
+    message& set_delay(std::chrono::milliseconds delay) { return set_timer(timer_kind::after, delay); }
+    [[nodiscard]] std::optional<std::chrono::milliseconds> delay() const noexcept
+    {
+        return timer_ == timer_kind::after ? std::optional(timer_ms_) : std::nullopt;
+    }
+    /// As set_delay, at a time: it must lie ahead.
+    message& set_deliver_at(std::chrono::system_clock::time_point time)
+    {
+        return set_timer(timer_kind::at, std::chrono::floor<std::chrono::milliseconds>(time.time_since_epoch()));
+    }
+    [[nodiscard]] std::optional<std::chrono::system_clock::time_point> deliver_at() const noexcept
+    {
+        return timer_ == timer_kind::at ? std::optional(std::chrono::system_clock::time_point(timer_ms_)) : std::nullopt;
+    }
+    /// True: it has a level, a delay or a time.
+    [[nodiscard]] bool is_delayed() const noexcept { return delay_level_ != 0 || timer_ != timer_kind::none; }
+
+    /// 0 and up: for topics with priorities, from brokers 5.4 on (others ignore it).
+    message& set_priority(int priority) { priority_ = priority; has_priority_ = true; return *this; }
+    [[nodiscard]] std::optional<int> priority() const noexcept { return has_priority_ ? std::optional(priority_) : std::nullopt; }
 
     /// False: the broker answers without waiting for its disk or its slaves.
     message& set_wait_store(bool wait) { wait_store_ = wait; return *this; }
@@ -71,11 +97,23 @@ public:
     [[nodiscard]] std::int32_t flag() const noexcept { return flag_; }
 
 private:
+    enum class timer_kind : std::uint8_t { none, after, at };
+    message& set_timer(timer_kind kind, std::chrono::milliseconds ms)
+    {
+        timer_ = kind;
+        timer_ms_ = ms;
+        return *this;
+    }
+
     std::string topic_, body_, tag_, keys_;
     std::optional<std::string> order_key_;
     std::vector<std::pair<std::string, std::string>> properties_;
     std::int32_t flag_ = 0;
     int delay_level_ = 0;
+    std::chrono::milliseconds timer_ms_{0};
+    int priority_ = 0;
+    timer_kind timer_ = timer_kind::none;
+    bool has_priority_ = false;
     bool has_keys_ = false;
     bool wait_store_ = true;
 };

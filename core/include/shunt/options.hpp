@@ -79,6 +79,9 @@ enum class when_full : std::uint8_t {
     suspend,  ///< async: queued, started when there is room; the deadline runs
 };
 
+/// How bodies are compressed. Consumers before 4.9.4 know zlib only.
+enum class compression : std::uint8_t { none, zlib, lz4, zstd };
+
 enum class wire_format : std::uint8_t { json, rocketmq };
 
 struct producer_options {
@@ -98,6 +101,16 @@ struct producer_options {
     shunt::when_full when_full = shunt::when_full::wait;
 
     std::size_t max_body = 4 * 1024 * 1024;        ///< bytes
+    std::size_t max_properties = 32767 - 512;      ///< bytes, encoded: tag, keys and all; brokers add some of their own
+    std::chrono::milliseconds max_delay{std::chrono::hours(72)};  ///< of delays and delivery times: what brokers take
+    compression compress = compression::none;      ///< bodies of compress_from bytes and more; what would not shrink goes as it is
+    int compress_level = 0;                        ///< 1..9 (zlib), 12 (lz4), 22 (zstd); 0: what the algorithm usually does
+    std::size_t compress_from = 4096;              ///< bytes
+    std::size_t max_inflated = 64 * 1024 * 1024;   ///< bytes: compressed bodies that come in and would have more are refused
+    bool auto_batch = false;                       ///< messages for one queue travel together while others are under way to it
+    std::chrono::milliseconds batch_linger{10};    ///< so long at most a message waits for others; none while nothing is under way
+    std::size_t batch_bytes = 32 * 1024;           ///< of a batch, encoded; larger messages go alone
+    std::uint32_t batch_messages = 1024;           ///< of a batch: 1..32768
     bool auto_create_topics = true;                ///< an unknown topic goes by the default topic's route
     std::string default_topic = "TBW102";
     std::uint32_t default_topic_queues = 4;
@@ -108,6 +121,11 @@ struct producer_options {
     std::chrono::milliseconds connect_timeout{3000};
     wire_format format = wire_format::json;
     std::string client_id;                         ///< empty: made from address, pid and a random part
+    std::string namespace_v1;                      ///< empty: none. Topics and group are "NAMESPACE%NAME" on the wire
+    std::string namespace_v2;                      ///< empty: none. Names stay; every request tells it in fields ns and nsd
+    std::string unit_name;                         ///< empty: none. Part of the client id
+    bool unit_mode = false;                        ///< told with every message
+    bool vip_channel = false;                      ///< sends and questions go to the broker's port - 2
 
     bool watch = false;                            ///< take over changes of the file while running
     /// A file that the run is written to when the producer closes, as a scenario for `shunt simulate`; empty: none. It is of

@@ -2,15 +2,24 @@
 
 #pragma once
 
+#include <shunt/admin.hpp>
+#include <shunt/batch.hpp>
 #include <shunt/detail/completion.hpp>
 #include <shunt/detail/export.hpp>
 #include <shunt/error.hpp>
 #include <shunt/message.hpp>
 #include <shunt/options.hpp>
 #include <shunt/receipt.hpp>
+#include <shunt/request.hpp>
+#include <shunt/transaction.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/dispatch.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/system_executor.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -20,6 +29,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -57,8 +67,9 @@ public:
     send_options() = default;
 };
 
-/// Counts since the start. All of them only grow, but for the gauges at the end. `connections_lost`: of those that were up,
-/// by the peer's doing or because it stopped answering; not those the producer closes because it needs them no more.
+/// Counts since the start. All of them only grow, but for the gauges at the end. A batch made by hand counts as one send.
+/// `connections_lost`: of those that were up, by the peer's doing or because it stopped answering; not those the producer
+/// closes because it needs them no more.
 class counters {
 public:
     std::uint64_t sends = 0, stored = 0, not_sent = 0, unknown = 0, rejected = 0;
@@ -142,9 +153,103 @@ public:
         return initiate(true, std::move(m), std::move(options), std::forward<CompletionToken>(token));
     }
 
+    /// Sends messages as one batch: of one topic, one order key, one wait_store, without delays and priorities. What would
+    /// be larger than max_body is refused whole; send_options are the batch's. Batches are not compressed.
+    [[nodiscard]] SHUNT_EXPORT result<batch_receipt> send_batch(std::vector<message> messages, send_options options = {});
+    /// As send_batch(), but hands the receipt over in every case.
+    [[nodiscard]] SHUNT_EXPORT batch_receipt deliver_batch(std::vector<message> messages, send_options options = {});
+    /// As many batches as it takes, one after another, each with its receipt. Messages that cannot be batched: one
+    /// receipt says which is the first of them, and nothing is sent.
+    [[nodiscard]] SHUNT_EXPORT std::vector<batch_receipt> deliver_batches(std::vector<message> messages, send_options options = {});
+    /// Completion: void(error_code, batch_receipt), as with async_send.
+    template <typename CompletionToken>
+    auto async_send_batch(std::vector<message> messages, send_options options, CompletionToken&& token)
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, batch_receipt)>(
+            [core = core_](auto handler, std::vector<message> list, send_options opts) {
+                auto parts = std::make_shared<detail::batch_parts>();
+                const auto executor = boost::asio::get_associated_executor(handler);
+                start_batch(core, std::move(list), std::move(opts), parts,
+                            detail::completion(boost::asio::bind_executor(
+                                executor, [h = std::move(handler), parts](const error_code& ec, receipt r) mutable {
+                                    std::move(h)(ec, batch_receipt(std::move(r), *parts));
+                                })));
+            },
+            token, std::move(messages), std::move(options));
+    }
+
+    /// Stores a half message, runs `branch` on this thread, then commits or rolls back as it says and has the broker confirm
+    /// that. `options.timeout` is for the half message, and once more for its end. What was not confirmed, or is unknown,
+    /// the broker asks about: see answer_checks(). A half message that is not stored with status ok is rolled back, and
+    /// the branch does not run.
+    [[nodiscard]] SHUNT_EXPORT transaction_receipt send_transaction(message m, const transaction_branch& branch, send_options options = {});
+    /// Has brokers' questions about undecided half messages of this group answered by `checker`, in place of the one before;
+    /// an empty function: no more. The brokers of `topics` are told of this producer, so that they ask it though it has
+    /// sent nothing yet: a restarted program, or another one of the same group.
+    SHUNT_EXPORT void answer_checks(const std::vector<std::string>& topics, transaction_checker checker);
+
+    /// Sends a message and waits for whoever consumes it to reply; all in options.timeout. A reply that comes later, or a
+    /// second one, is dropped. On the producer's own threads: errc::would_deadlock.
+    [[nodiscard]] SHUNT_EXPORT reply_receipt request(message m, send_options options = {});
+    /// Completion: void(error_code, reply_receipt), as with async_send.
+    template <typename CompletionToken>
+    auto async_request(message m, send_options options, CompletionToken&& token)
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, reply_receipt)>(
+            [core = core_](auto handler, message msg, send_options opts) {
+                using executor = boost::asio::associated_executor_t<decltype(handler)>;
+                constexpr bool unbound = std::is_same_v<executor, boost::asio::system_executor>;
+                auto kept = std::make_shared<decltype(handler)>(std::move(handler));
+                auto work = std::make_shared<boost::asio::executor_work_guard<executor>>(boost::asio::get_associated_executor(*kept));
+                start_request(core, std::move(msg), std::move(opts), unbound, [kept, work](reply_receipt&& r) {
+                    const auto call = [kept](reply_receipt&& got) {
+                        const error_code ec = got.error;
+                        std::move(*kept)(ec, std::move(got));
+                    };
+                    if constexpr (unbound)
+                        call(std::move(r));
+                    else
+                        boost::asio::dispatch(work->get_executor(), [call, got = std::move(r)]() mutable { call(std::move(got)); });
+                });
+            },
+            token, std::move(m), std::move(options));
+    }
+    /// Replies to a request that was consumed, by whatever consumer: `request` needs its properties CLUSTER, CORRELATION_ID
+    /// and REPLY_TO_CLIENT, and its broker if that is known. The topic of `m` is not used.
+    [[nodiscard]] SHUNT_EXPORT receipt reply(const stored_message& request, message m, send_options options = {});
+    /// Answers the requests that come to `topic` from now on, each by `answer`, until the producer closes. For tests, tools
+    /// and small services: it reads every queue, and every program that does so answers every request.
+    SHUNT_EXPORT void answer_requests(const std::string& topic, request_answerer answer);
+
     /// The route of a topic, asked for if it is not known. Blocks up to `timeout`.
     [[nodiscard]] SHUNT_EXPORT result<route_info> route(const std::string& topic,
                                                         std::chrono::milliseconds timeout = std::chrono::seconds(3));
+
+    // Questions. Each blocks up to `timeout`; on the producer's own I/O thread: errc::would_deadlock.
+
+    /// Takes a message with a delay back before it is delivered, by the recall_handle of its receipt. What came back: its
+    /// id. Brokers from 5.3.2 on with recallMessageEnable offer it; others answer no.
+    [[nodiscard]] SHUNT_EXPORT asked<std::string> recall(const std::string& topic, const std::string& handle,
+                                            std::chrono::milliseconds timeout = std::chrono::seconds(3));
+    /// Creates a topic, or changes it to these settings. What came back: the brokers that have it now.
+    [[nodiscard]] SHUNT_EXPORT asked<std::vector<std::string>> create_topic(const std::string& topic, const topic_settings& settings = {},
+                                                               std::chrono::milliseconds timeout = std::chrono::seconds(3));
+    /// The queue's first offset, and one past its last. An unknown queue's are 0, as brokers have it.
+    [[nodiscard]] SHUNT_EXPORT asked<std::int64_t> min_offset(const std::string& topic, const std::string& broker, int queue,
+                                                 std::chrono::milliseconds timeout = std::chrono::seconds(3));
+    [[nodiscard]] SHUNT_EXPORT asked<std::int64_t> max_offset(const std::string& topic, const std::string& broker, int queue,
+                                                 std::chrono::milliseconds timeout = std::chrono::seconds(3));
+    /// Offset of the first message stored at `time` or later.
+    [[nodiscard]] SHUNT_EXPORT asked<std::int64_t> offset_at(const std::string& topic, const std::string& broker, int queue,
+                                                std::chrono::system_clock::time_point time,
+                                                std::chrono::milliseconds timeout = std::chrono::seconds(3));
+    /// A stored message by its id (msg_id of a receipt, or offset_msg_id). errc::not_found: there is none.
+    [[nodiscard]] SHUNT_EXPORT asked<stored_message> view(const std::string& topic, const std::string& id,
+                                             std::chrono::milliseconds timeout = std::chrono::seconds(3));
+    /// Stored messages with this key among their keys, the oldest first; at most `most` from each broker. Brokers find
+    /// a message by its key a moment after it was stored.
+    [[nodiscard]] SHUNT_EXPORT asked<std::vector<stored_message>> query(const std::string& topic, const std::string& key, int most = 32,
+                                                           std::chrono::milliseconds timeout = std::chrono::seconds(3));
 
     /// Refuses new sends, lets those under way end, at the latest after `deadline`; what is not over then completes with
     /// errc::cancelled. Says goodbye to the brokers, ends the threads. Idempotent; from any thread but a handler's, where
@@ -163,6 +268,10 @@ private:
     SHUNT_EXPORT explicit producer(std::shared_ptr<client::core> core);
     SHUNT_EXPORT static void start(const std::shared_ptr<client::core>& core, bool oneway, message&& m, send_options&& options,
                                    detail::completion&& done);
+    SHUNT_EXPORT static void start_batch(const std::shared_ptr<client::core>& core, std::vector<message>&& messages, send_options&& options,
+                                         const std::shared_ptr<detail::batch_parts>& parts, detail::completion&& done);
+    SHUNT_EXPORT static void start_request(const std::shared_ptr<client::core>& core, message&& m, send_options&& options,
+                                           bool on_callback_thread, std::function<void(reply_receipt&&)> done);
 
     template <typename CompletionToken>
     auto initiate(bool oneway, message m, send_options options, CompletionToken&& token)

@@ -74,6 +74,7 @@ public:
     bool after_unknown = false;              ///< ordered: the message before it in its lane ended unknown
     std::string reason;                      ///< refused before the wire: what is wrong and what would be right
     boost::container::small_vector<attempt, 1> attempts;
+    std::string recall_handle;               ///< of a message with a delay or a time, from brokers that offer recall; else empty
 
     receipt() = default;
 };

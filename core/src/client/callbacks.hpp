@@ -24,6 +24,8 @@ public:
     /// Takes a chain linked by `next`, in order. Starts the thread with the first. Any thread. `owner` is held until all
     /// handlers have run: one of them may give up the last other reference to it.
     void push(std::shared_ptr<void> owner, operation& first, operation& last);
+    /// As push(), with a task that catches what it throws.
+    void post(std::shared_ptr<void> owner, std::function<void()> task);
     /// Runs what is left, then ends the thread. From the thread itself: it ends by itself once it is empty.
     void stop();
     /// Waits until no handler runs or waits. False: `until` came first.
@@ -33,6 +35,7 @@ public:
 private:
     struct state;
     static void loop(const std::shared_ptr<state>& s);
+    void start_locked();
 
     std::shared_ptr<state> state_;  // the thread's too: it may outlive its owner, by the last steps of its loop
     std::thread thread_;

@@ -3,6 +3,7 @@
 #include <cluster/embedded_cluster.hpp>
 #include <config/load.hpp>
 #include <plugin/registry.hpp>
+#include <wire/resource_name.hpp>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
@@ -99,6 +100,7 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
         cluster::options wanted;
         wanted.brokers = static_cast<int>(options.embedded_brokers);
         wanted.queues = static_cast<int>(options.embedded_queues);
+        wanted.recall = true;
         try {
             p.embedded = std::make_unique<cluster::embedded_cluster>(wanted);
         } catch (const std::exception& e) {
@@ -140,6 +142,7 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
     }
     c.links_ = std::make_unique<net::links>(c.executor_, c.options_.connect_timeout);
     c.links_->lifetime = made;
+    c.links_->extra = c.extra_fields_;
     c.links_->refresh();
     c.links_->on_turn = [&c] { c.on_turn(); };
     c.links_->on_up = [&c](net::connection& up) {
@@ -147,7 +150,13 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
         if (!c.closed_io_ && std::find(c.address_of_.begin(), c.address_of_.end(), up.address()) != c.address_of_.end())
             c.heartbeat(up.address());  // the broker must know the group before it can ask it anything
     };
+    c.links_->on_request = [&c](net::connection& from, const wire::command& request, std::string_view body) {
+        return c.heard_request(from, request, body);
+    };
+    if (c.options_.auto_batch)
+        c.gatherer_ = std::make_unique<gatherer>(c);
     c.links_->on_down = [&c](const std::string& address, std::string_view why) {
+        c.known_at_.erase(address);
         c.note(observe::level::info, "no connection to " + address + ": " + std::string(why));
     };
     c.server_addresses_ = c.embedded_ ? std::vector<std::string>{c.embedded_->name_server()} : c.options_.name_servers;
@@ -213,12 +222,17 @@ core::core(parts&& p)
     ids_.pid = static_cast<std::uint32_t>(getpid());
     ids_.constant = static_cast<std::uint32_t>(true_random());
     month_start_ms_ = month_start_ms();
+    group_ = wire::in_namespace(options_.namespace_v1, options_.group);
+    if (!options_.namespace_v2.empty())
+        extra_fields_ = {{"nsd", "true"}, {"ns", options_.namespace_v2}};
     client_id_ = options_.client_id;
     if (client_id_.empty()) {
         char shown[INET_ADDRSTRLEN] = {};
         inet_ntop(AF_INET, address.data(), shown, sizeof shown);
         client_id_ = std::string(shown) + "@" + std::to_string(ids_.pid) + "#" + std::to_string(true_random());
     }
+    if (!options_.unit_name.empty())
+        client_id_ += "@" + options_.unit_name;
 }
 
 core::~core()
@@ -282,14 +296,14 @@ result<route_info> core::route(const std::string& topic, std::chrono::millisecon
     if (closing_.load(std::memory_order_seq_cst))
         return make_error_code(errc::closed);
     const std::int64_t deadline = net::monotonic_ns() + bounded_ns(timeout);
-    boost::asio::post(executor_, [self = shared_from_this(), this, topic, a, deadline] {
+    boost::asio::post(executor_, [self = shared_from_this(), this, name = topic, topic = wire_topic(topic), a, deadline] {
         links_->refresh();
         if (closed_io_ || saying_goodbye_) {
             a->answer.set_value(make_error_code(errc::closed));
             return;
         }
         topics_[topic];
-        routes_->need(topic, deadline, [this, topic, a](route_cache::answer heard, std::string_view) {
+        routes_->need(topic, deadline, [this, name, topic, a](route_cache::answer heard, std::string_view) {
             if (a->done.exchange(true))
                 return;
             const auto r = routes_->find(topic);
@@ -298,7 +312,7 @@ result<route_info> core::route(const std::string& topic, std::chrono::millisecon
                 return;
             }
             route_info info;
-            info.topic = topic;
+            info.topic = name;
             info.ordered = r->ordered;
             for (const route::queue& q : r->publish)
                 info.publish.emplace_back(r->brokers[q.broker].name, q.queue_id);
@@ -424,17 +438,21 @@ void core::cancel_all()
     }
     closed_clean_ = false;
     cancelling_ = true;
+    cancel_requests();
     while (operation* op = live_) {
         if (op->wanted == want::transmit) {
             net::reply r;
             net::connection* c = op->under_way();
-            r.how = c == nullptr || c->withdraw(*op) ? send::ending::cancelled : send::ending::expired;
+            if (op->ride != nullptr || op->gathered != nullptr)
+                r.how = gatherer_->take_off(*op) == send::ending::expired ? send::ending::expired : send::ending::cancelled;
+            else
+                r.how = c == nullptr || c->withdraw(*op) ? send::ending::cancelled : send::ending::expired;
             r.text = "the producer closed before an answer came";
             r.latency_ns = links_->now_ns() - op->attempt_start_ns;
             attempt_over(*op, r);
         } else {
             if (op->wanted == want::lane && op->laned && lanes_.remove(op->msg.topic(), op->key, op))
-                op->laned = false;
+                op->laned = op->follows = false;
             finish(*op, errc::cancelled, "the producer closed before the send had ended");
         }
     }
@@ -456,7 +474,7 @@ void core::say_goodbye()
         ++goodbyes_;
         net::question q;
         q.code = wire::code::unregister_client;
-        q.fields = {{"clientID", client_id_}, {"producerGroup", options_.group}};
+        q.fields = {{"clientID", client_id_}, {"producerGroup", group_}};
         net::ask(*links_, address, format_, std::move(q), until, [this](const net::reply&) {
             if (--goodbyes_ == 0 && !closed_io_)
                 boost::asio::post(executor_, [self = shared_from_this()] { self->closed(); });
@@ -476,6 +494,7 @@ void core::closed()
     for (core_hook* hook : {&penalty_timer_, &queue_timer_, &route_timer_, &aside_timer_})
         links_->clear_timer(*hook);
     probes_.clear();
+    checker_.reset();
     links_->close_all("the producer is closed");
     links_->on_turn = nullptr;
     flush_callbacks();

@@ -5,8 +5,10 @@
 
 #pragma once
 
+#include <client/asking.hpp>
 #include <client/callbacks.hpp>
 #include <client/epoch.hpp>
+#include <client/gathering.hpp>
 #include <client/name_servers.hpp>
 #include <client/names.hpp>
 #include <client/op_list.hpp>
@@ -14,11 +16,14 @@
 #include <client/recorder.hpp>
 #include <client/route_cache.hpp>
 #include <client/slots.hpp>
+#include <client/validate.hpp>
 #include <net/links.hpp>
 #include <observe/log.hpp>
 #include <send/in_flight.hpp>
 #include <send/lanes.hpp>
 #include <shunt/producer.hpp>
+#include <shunt/request.hpp>
+#include <shunt/transaction.hpp>
 #include <strategy/policy.hpp>
 #include <wire/message_id.hpp>
 
@@ -37,6 +42,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <string>
 #include <string_view>
@@ -67,10 +73,33 @@ public:
     ~core() override;
 
     // Any thread.
-    [[nodiscard]] receipt deliver(bool oneway, message&& m, send_options&& options);
-    void start(bool oneway, message&& m, send_options&& options, detail::completion&& done);
+    [[nodiscard]] receipt deliver(bool oneway, message&& m, send_options&& options, std::unique_ptr<special> extra = nullptr);
+    void start(bool oneway, message&& m, send_options&& options, detail::completion&& done, std::unique_ptr<special> extra = nullptr);
+    // batches.cpp. `split`: as many batches as it takes; else too many messages are refused.
+    [[nodiscard]] std::vector<batch_receipt> deliver_batches(std::vector<message>&& all, bool split, const send_options& options);
+    void start_batch(std::vector<message>&& all, send_options&& options, const std::shared_ptr<detail::batch_parts>& shared,
+                     detail::completion&& done);
     [[nodiscard]] result<route_info> route(const std::string& topic, std::chrono::milliseconds timeout);
     bool close(std::chrono::milliseconds deadline);
+    // transactions.cpp
+    [[nodiscard]] transaction_receipt deliver_transaction(message&& m, const transaction_branch& branch, const send_options& options);
+    void answer_checks(const std::vector<std::string>& topics, transaction_checker checker);
+    // requests.cpp. `done` runs on the I/O side, or on the callback thread.
+    void start_request(message&& m, send_options&& options, bool on_callback_thread, std::function<void(reply_receipt&&)> done);
+    [[nodiscard]] reply_receipt deliver_request(message&& m, send_options&& options);
+    [[nodiscard]] receipt reply(const stored_message& request, message&& m, send_options&& options);
+    void answer_requests(const std::string& topic, request_answerer answer);
+    // asking.cpp
+    [[nodiscard]] asked<std::string> recall(const std::string& topic, const std::string& handle, std::chrono::milliseconds timeout);
+    [[nodiscard]] asked<std::vector<std::string>> create_topic(const std::string& topic, const topic_settings& settings,
+                                                               std::chrono::milliseconds timeout);
+    enum class offset_kind : std::uint8_t { min, max, at_time };
+    [[nodiscard]] asked<std::int64_t> offset(const std::string& topic, const std::string& broker, int queue, offset_kind kind,
+                                             std::int64_t time_ms, std::chrono::milliseconds timeout);
+    [[nodiscard]] asked<stored_message> view(const std::string& topic, const std::string& id, std::chrono::milliseconds timeout);
+    [[nodiscard]] asked<std::vector<stored_message>> query(const std::string& topic, const std::string& key, int most,
+                                                           std::int64_t from_ms, std::int64_t to_ms, bool unique,
+                                                           std::chrono::milliseconds timeout);
     [[nodiscard]] shunt::counters counters() const;
     [[nodiscard]] boost::asio::any_io_executor executor() const { return executor_; }
     [[nodiscard]] std::string name_server() const;
@@ -84,6 +113,8 @@ public:
 
 private:
     friend class operation;
+    friend class carrier;
+    friend class gatherer;
 
     struct parts;  // what it is made from, checked
     core(parts&& p);
@@ -94,6 +125,9 @@ private:
     /// Fills an operation. False: refused before the wire, its result says why.
     bool prepare(operation& op, bool oneway, message&& m, send_options&& options);
     bool encode_properties(operation& op);
+    short_text<56> put_properties(wire::buffer& out, const message& m);
+    void pack(operation& op) const;
+    void start_refused(errc why, std::string text, detail::completion&& done);
     void refuse(operation& op, errc why, std::string text);
     /// Goes on with a send until it needs the I/O side. `io`: called there.
     void drive(operation& op, thread_slot& slot, bool io);
@@ -103,12 +137,31 @@ private:
     choice choose(operation& op, thread_slot& slot, thread_slot::cached& c, std::int64_t now, std::string& text);
     void no_queue(operation& op, bool io, choice why, std::string text);
 
+    // ---- batches (batches.cpp) ----
+    struct one_batch {
+        std::size_t first = 0;
+        wire::buffer encoded;
+        std::shared_ptr<detail::batch_parts> parts;
+    };
+    struct batch_plan {
+        std::string topic;
+        std::optional<std::string> order_key;
+        bool wait_store = true;
+        std::vector<one_batch> batches;
+        std::optional<refusal> wrong;
+    };
+    [[nodiscard]] std::optional<refusal> check_member(const std::vector<message>& all, std::size_t i) const;
+    [[nodiscard]] batch_plan plan_batch(std::vector<message>&& all, bool split);
+    [[nodiscard]] static message batch_message(const batch_plan& plan, one_batch& b);
+    [[nodiscard]] batch_receipt refused_batch(const refusal& wrong);
+    static void take_batch_ids(operation& op, std::string_view ids);
+
     // ---- I/O side (io.cpp) ----
     void run_inbox();
     void service(operation& op);
     void transmit(operation& op);
     void resume(operation& op);
-    void attempt_over(operation& op, const net::reply& r);
+    void attempt_over(operation& op, const net::reply& r, const seat* at = nullptr);
     void attempt_expired(operation& op);
     void timer_expired(operation& op);
     void finish(operation& op, errc why, std::string text);  // without a further attempt
@@ -154,8 +207,53 @@ private:
     void end_aside();
     void arm_aside();
     void heartbeat_all();
-    void heartbeat(const std::string& address);
+    void heartbeat(const std::string& address, std::function<void()> then = {});
     void arm_heartbeat();
+
+    // ---- questions (asking.cpp) ----
+    template <typename T>
+    [[nodiscard]] asked<T> ask_and_wait(std::chrono::milliseconds timeout,
+                                        const std::function<void(std::int64_t deadline_ns, std::shared_ptr<one_answer<T>>)>& begin);
+    void with_route(const std::string& topic, std::int64_t deadline_ns,
+                    std::function<void(std::shared_ptr<const route::topic_route>, ask_error)> then);
+    void ask_address(const std::string& address, net::question q, std::int64_t deadline_ns, std::function<void(kept_answer)> then);
+    void ask_broker(const std::string& topic, const std::string& broker, net::question q, std::int64_t deadline_ns,
+                    std::function<void(kept_answer)> then);
+    [[nodiscard]] bool take_stored(std::string_view bytes, const std::string& broker, std::vector<stored_message>& out,
+                                   std::string& what) const;
+    /// A topic's name as brokers know it.
+    [[nodiscard]] std::string wire_topic(std::string_view topic) const;
+
+    // ---- transactions (transactions.cpp) ----
+    [[nodiscard]] asked<bool> end_transaction(const std::string& topic, const receipt& half, transaction_end end, std::chrono::milliseconds timeout);
+    void try_end(const std::string& topic, const std::string& broker, const net::question& q, std::int64_t deadline_ns, int left,
+                 const std::shared_ptr<one_answer<bool>>& answer);
+    void meet_brokers();
+    [[nodiscard]] bool heard_request(net::connection& from, const wire::command& request, std::string_view body);
+    void check_transaction(net::connection& from, const wire::command& request, std::string_view body);
+
+    // ---- requests (requests.cpp) ----
+    struct pending_request : net::timer_hook {
+        core* owner = nullptr;
+        std::string id;
+        std::function<void(reply_receipt&&)> done;
+        reply_receipt result;
+        error_code reply_error;
+        std::int64_t start_ns = 0, deadline_ns = 0;
+        bool on_callback_thread = false, started = false, sent = false, replied = false, over = false;
+    };
+    [[nodiscard]] std::string correlation_id();
+    void request_expired(pending_request& late);
+    void end_request(std::shared_ptr<pending_request> r, const error_code& ec, std::string reason);
+    void cancel_requests();
+    void reach_repliers(const std::string& topic, std::int64_t deadline_ns, std::function<void()> then);
+    void take_reply(net::connection& from, const wire::command& request, std::string_view body);
+    void begin_answering(const std::string& topic, const std::shared_ptr<const request_answerer>& answer);
+    void begin_pulling(const std::string& topic, const std::string& broker, std::int32_t queue,
+                       const std::shared_ptr<const request_answerer>& answer);
+    void pull_requests(const std::string& topic, const std::string& broker, std::int32_t queue, std::int64_t offset,
+                       const std::shared_ptr<const request_answerer>& answer);
+    void answer_later(std::function<void()> then);
 
     // ---- life (core.cpp) ----
     void begin_close(std::int64_t deadline_ns);
@@ -194,8 +292,10 @@ private:
     std::unique_ptr<plugin::registry> registry_;
     std::unique_ptr<cluster::embedded_cluster> embedded_;
     std::map<std::string, std::shared_ptr<strategy::policy>, std::less<>> policies_;
+    std::string group_;      // as brokers know it
     std::string client_id_;
     std::vector<std::string> server_addresses_;
+    std::vector<wire::field> extra_fields_;  // of every request; views of the options
 
     // Shared by both sides.
     observe::log log_;
@@ -209,6 +309,7 @@ private:
     std::atomic<bool> io_over_{false};         // it takes nothing from the inbox any more
     std::atomic<bool> closing_{false};
     std::atomic<std::uint64_t> open_{0};  // sends accepted and not completed
+    std::atomic<std::uint32_t> checks_waiting_{0};
     mutable std::shared_mutex targets_lock_;
     std::map<std::string, std::unique_ptr<target>, std::less<>> targets_;  // topic, or topic NUL policy
     wire::id_origin ids_;
@@ -232,6 +333,7 @@ private:
     thread_slot* io_slot_ = nullptr;
     strategy::broker_book book_{keep_name};
     std::vector<std::string> address_of_;     // by broker id; empty: in no route
+    [[nodiscard]] std::string send_address(const std::string& address) const;
     std::map<std::string, topic_state, std::less<>> topics_;
     send::lanes<operation*> lanes_;
     op_list room_waiting_, queue_waiting_, ready_;
@@ -242,6 +344,12 @@ private:
     core_hook verdict_timer_, penalty_timer_, close_timer_, queue_timer_, route_timer_, aside_timer_;
     std::unique_ptr<boost::asio::steady_timer> heartbeat_timer_;
     std::map<std::string, int> missed_heartbeats_;
+    std::set<std::string, std::less<>> known_at_;  // addresses whose broker has heard of this client, on the present connection
+    std::vector<std::string> kept_topics_;         // whose routes are kept though nothing is sent there
+    std::shared_ptr<const transaction_checker> checker_;
+    bool noted_no_checker_ = false;
+    std::map<std::string, std::shared_ptr<pending_request>, std::less<>> requests_;  // by correlation id
+    std::unique_ptr<gatherer> gatherer_;           // null: messages are not batched by themselves
     std::uint64_t verdict_gen_ = 0, route_gen_ = 0;
     bool cancelling_ = false, closed_io_ = false, saying_goodbye_ = false, in_turn_ = false;
     std::int64_t close_deadline_ns_ = 0;

@@ -3,6 +3,7 @@
 #include <client/core.hpp>
 
 #include <wire/send.hpp>
+#include <wire/text.hpp>
 
 #include <boost/asio/post.hpp>
 
@@ -40,7 +41,7 @@ errc errc_of(const send::attempt_result& r, bool connect_timed_out) noexcept
 void operation::encode(wire::buffer& out, std::int32_t opaque)
 {
     wire::send_head h;
-    h.group = owner->options_.group;
+    h.group = owner->group_;
     h.topic = msg.topic();
     h.default_topic = owner->options_.default_topic;
     h.default_topic_queues = static_cast<std::int32_t>(owner->options_.default_topic_queues);
@@ -49,7 +50,15 @@ void operation::encode(wire::buffer& out, std::int32_t opaque)
     h.flag = msg.flag();
     h.properties = properties.view();
     h.broker = broker->name;
-    wire::encode_send_head(out, owner->format_, wire::code::send_message_v2, opaque, oneway, h, msg.body().size());
+    h.unit_mode = owner->options_.unit_mode;
+    h.extra = owner->extra_fields_;
+    std::int32_t code = wire::code::send_message_v2;
+    if (extra != nullptr) [[unlikely]] {
+        code = extra->code;
+        h.sys_flag = extra->sys_flag;
+        h.batch = extra->batch != nullptr;
+    }
+    wire::encode_send_head(out, owner->format_, code, opaque, oneway, h, tail().size());
 }
 
 void operation::finished(const net::reply& r) { owner->attempt_over(*this, r); }
@@ -96,6 +105,8 @@ void core::on_turn()
             resume(*op);
         }
         admit_waiting();  // here, and not where a send ends: a long row of them would grow the stack
+        if (gatherer_ != nullptr)
+            gatherer_->turn_ends();
     } while (ready_.front() != nullptr);
     feed();
     flush_callbacks();
@@ -230,7 +241,7 @@ void core::timer_expired(operation& op)
     case want::pause: resume(op); return;
     case want::lane:
         lanes_.remove(op.msg.topic(), op.key, &op);
-        op.laned = false;
+        op.laned = op.follows = false;
         finish(op, errc::expired_waiting, "the deadline passed while waiting for the messages before it of key '" + op.key + "'");
         return;
     case want::route:
@@ -280,7 +291,23 @@ void core::transmit(operation& op)
         attempt_over(op, r);
         return;
     }
-    links_->to(address).submit(op);
+    if (gatherer_ != nullptr && gatherer_->takes(op)) {
+        gatherer_->add(op);
+        return;
+    }
+    links_->to(options_.vip_channel ? send_address(address) : address).submit(op);
+}
+
+/// Where sends and questions go to, of a broker at `address`.
+std::string core::send_address(const std::string& address) const
+{
+    if (!options_.vip_channel)
+        return address;
+    const auto colon = address.rfind(':');
+    std::int64_t port = 0;
+    if (colon == std::string::npos || !wire::read_decimal(std::string_view(address).substr(colon + 1), port) || port <= 2)
+        return address;
+    return address.substr(0, colon + 1) + std::to_string(port - 2);
 }
 
 void core::attempt_expired(operation& op)
@@ -289,10 +316,11 @@ void core::attempt_expired(operation& op)
     r.how = send::ending::expired;
     const std::string& address = address_of_[op.broker->id];
     net::connection* c = op.under_way();
-    if (c != nullptr && c->withdraw(op)) {
+    if (op.ride != nullptr || op.gathered != nullptr)
+        r.how = gatherer_->take_off(op);
+    else if (c != nullptr && c->withdraw(op))
         r.how = send::ending::unconnected;
-        r.connecting = true;
-    }
+    r.connecting = r.how == send::ending::unconnected;
     const std::string text = std::string(r.how == send::ending::expired ? "no answer from " : "no connection to ") + address + " in " +
                              std::to_string(op.share_ns / 1'000'000) + " ms";
     r.text = text;
@@ -300,7 +328,7 @@ void core::attempt_expired(operation& op)
     attempt_over(op, r);
 }
 
-void core::attempt_over(operation& op, const net::reply& r)
+void core::attempt_over(operation& op, const net::reply& r, const seat* at)
 {
     links_->clear_timer(op.timer);
     send::attempt_result ended;
@@ -313,6 +341,9 @@ void core::attempt_over(operation& op, const net::reply& r)
         if (send::is_stored(ended.code) && !wire::read_send_answer(*r.answer, stored)) {
             ended.how = send::ending::garbled;
             ended.text = "the answer says stored, but not where";
+        } else if (at != nullptr) {
+            stored.offset_msg_id = at->offset_id;
+            stored.queue_offset += static_cast<std::int64_t>(at->nth);
         }
     }
     const send::meaning m = send::classify(ended, send::rules::live);
@@ -338,7 +369,12 @@ void core::attempt_over(operation& op, const net::reply& r)
         rec.status = static_cast<store_status>(ended.code == 0 ? 0 : ended.code - 9);
         rec.queue = stored.queue_id;
         rec.offset = stored.queue_offset;
-        rec.offset_msg_id.assign(stored.offset_msg_id);
+        if (op.extra != nullptr && op.extra->batch != nullptr) [[unlikely]]
+            take_batch_ids(op, stored.offset_msg_id);
+        else
+            rec.offset_msg_id.assign(stored.offset_msg_id);
+        if (!stored.recall_handle.empty()) [[unlikely]]
+            rec.recall_handle = stored.recall_handle;
         rec.error = {};
         book_.measured(*op.broker, r.latency_ns, now);
     } else if (written) {
@@ -355,7 +391,7 @@ void core::attempt_over(operation& op, const net::reply& r)
 
     if (recorder_ != nullptr)
         record_attempt(op, ended, a.latency.count());
-    if (m.feedback) {
+    if (m.feedback && (at == nullptr || at->nth == 0)) {  // of a batch once
         shunt_feedback& f = feedback_.emplace_back();
         f.struct_size = sizeof f;
         f.kind = SHUNT_FB_SEND;
@@ -382,6 +418,12 @@ void core::attempt_over(operation& op, const net::reply& r)
         routes_->refresh(op.msg.topic(), now + 3'000'000'000, {});
     if (!again) {
         complete(op);
+        return;
+    }
+    if (op.follows) {  // it goes on when the messages before it have ended, or along with them
+        op.wanted = want::lane;
+        op.stage = stage::decide;
+        links_->set_timer(op.timer, op.machine.deadline_ns());
         return;
     }
     if (m.await_refresh) {
@@ -431,7 +473,10 @@ void core::complete(operation& op)
     if (recorder_ != nullptr)
         record_send(op);
     forget_live(op);
-    if (op.laned) {
+    if (op.follows) {
+        lanes_.remove(op.msg.topic(), op.key, &op);
+        op.follows = op.laned = false;
+    } else if (op.laned) {
         r.after_unknown = lanes_.after_doubt(op.msg.topic(), op.key);
         leave_lane(op);
     }
@@ -444,8 +489,12 @@ void core::leave_lane(operation& op)
     op.laned = false;
     const bool in_doubt = op.result.outcome == outcome::unknown;
     if (const auto next = lanes_.leave(op.msg.topic(), op.key, in_doubt)) {
-        links_->clear_timer((*next)->timer);
-        ready_.push_back(**next);
+        operation& head = **next;
+        head.follows = false;
+        if (head.ride == nullptr && head.gathered == nullptr) {  // else it is under way already
+            links_->clear_timer(head.timer);
+            ready_.push_back(head);
+        }
     }
     count_.lanes.store(lanes_.size(), std::memory_order_relaxed);
 }

@@ -18,7 +18,7 @@ struct name_servers::round {
         name_servers* servers = nullptr;
         std::weak_ptr<round> owner;
     };
-    std::string topic;
+    net::question question;
     std::int64_t deadline_ns = 0, wanted_ns = 0;
     std::function<void(const route_answer&)> done;
     std::size_t first = 0, tried = 0;
@@ -35,8 +35,16 @@ name_servers::name_servers(net::links& l, std::vector<std::string> addresses, wi
 
 void name_servers::route(const std::string& topic, std::int64_t deadline_ns, std::int64_t wanted_ns, std::function<void(const route_answer&)> done)
 {
+    net::question q;
+    q.code = wire::code::get_route_by_topic;
+    q.fields = {{"topic", topic}, {"acceptStandardJsonOnly", "true"}};
+    ask(std::move(q), deadline_ns, wanted_ns, std::move(done));
+}
+
+void name_servers::ask(net::question q, std::int64_t deadline_ns, std::int64_t wanted_ns, std::function<void(const route_answer&)> done)
+{
     auto r = std::make_shared<round>();
-    r->topic = topic;
+    r->question = std::move(q);
     r->deadline_ns = deadline_ns;
     r->wanted_ns = std::min(wanted_ns, deadline_ns);
     r->done = std::move(done);
@@ -87,10 +95,7 @@ void name_servers::try_next(const std::shared_ptr<round>& r)
     if (others != 0 || r->unknown)
         links_.set_timer(r->next, now + std::max<std::int64_t>(0, r->wanted_ns - now) / static_cast<std::int64_t>(others + 2));
     const std::string address = addresses_[index];
-    net::question q;
-    q.code = wire::code::get_route_by_topic;
-    q.fields = {{"topic", r->topic}, {"acceptStandardJsonOnly", "true"}};
-    net::ask(links_, address, format_, std::move(q), r->deadline_ns, [this, r, index, address](const net::reply& rep) {
+    net::ask(links_, address, format_, r->question, r->deadline_ns, [this, r, index, address](const net::reply& rep) {
         r->of[index] = round::state::ended;
         const auto failed = [&](const std::string& text) { r->text += (r->text.empty() ? "" : "; ") + text; };
         if (rep.how == send::ending::answered) {

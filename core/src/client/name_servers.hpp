@@ -17,7 +17,7 @@ namespace shunt::client {
 struct route_answer {
     enum class kind : std::uint8_t { found, unknown_topic, failed };
     kind what = kind::failed;
-    std::string body;  ///< found: the route as JSON
+    std::string body;  ///< found: what was asked for, a route as JSON
     std::string text;  ///< failed: what went wrong, of each that was asked
 };
 
@@ -30,6 +30,9 @@ public:
     /// answered last. `wanted_ns`: when somebody needs the answer. The time until then is shared out: one that has not
     /// answered in its share has the next one asked as well, so that there is an answer in time though one hangs.
     void route(const std::string& topic, std::int64_t deadline_ns, std::int64_t wanted_ns, std::function<void(const route_answer&)> done);
+
+    /// The same with any question; the answer's body is handed over.
+    void ask(net::question q, std::int64_t deadline_ns, std::int64_t wanted_ns, std::function<void(const route_answer&)> done);
 
     [[nodiscard]] const std::vector<std::string>& addresses() const noexcept { return addresses_; }
 

@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <shunt/batch.hpp>
 #include <shunt/detail/completion.hpp>
 #include <shunt/message.hpp>
 #include <shunt/producer.hpp>
@@ -13,12 +14,15 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
 namespace shunt::client {
 
+class carrier;
 class core;
+struct gathering;
 struct target;
 
 /// What a send asks of the I/O side when its thread cannot go on by itself.
@@ -40,6 +44,21 @@ enum class stage : std::uint8_t { room, lane, decide };
 class op_list;
 struct thread_slot;
 
+/// What a send is besides one plain message.
+struct special {
+    std::int32_t code = wire::code::send_message_v2;
+    std::int32_t sys_flag = 0;
+    std::string properties;                      ///< encoded, after those of the message
+    std::string packed;                          ///< the body, compressed; empty: it goes as it is
+    std::shared_ptr<detail::batch_parts> batch;  ///< the body is a batch
+};
+
+/// A message's place in a batch that was answered as a whole.
+struct seat {
+    std::size_t nth = 0;
+    std::string_view offset_id;  ///< stored only
+};
+
 class operation final : public net::request {
 public:
     struct hook : net::timer_hook {
@@ -49,7 +68,10 @@ public:
     operation() { timer.owner = this; }
 
     void encode(wire::buffer& out, std::int32_t opaque) override;
-    [[nodiscard]] std::string_view tail() const noexcept override { return msg.body(); }
+    [[nodiscard]] std::string_view tail() const noexcept override
+    {
+        return extra == nullptr || extra->packed.empty() ? std::string_view(msg.body()) : std::string_view(extra->packed);
+    }
     void finished(const net::reply& r) override;
     void unpinned() noexcept override;
 
@@ -57,6 +79,7 @@ public:
     message msg;
     send_options options;
     wire::buffer properties;  // encoded
+    std::unique_ptr<special> extra;  // null: a plain message
     receipt result;
     detail::completion done;  // async only
     thread_slot* caller = nullptr;  // sync only: whom to wake
@@ -74,6 +97,10 @@ public:
     strategy::why why = strategy::why::plugin;
 
     std::string key;              // what selectors and lanes take as the key
+    carrier* ride = nullptr;      // auto-batching: what it travels with,
+    gathering* gathered = nullptr;  // or where it waits for that
+    bool follows = false;         // in a lane, under way with the head of it
+
     bool has_key = false;
     bool laned = false;           // in a lane: its head, or waiting
     bool ordered = false;

@@ -96,12 +96,98 @@ result<receipt> producer::send_oneway(message m, send_options options)
     return r;
 }
 
+batch_receipt producer::deliver_batch(std::vector<message> messages, send_options options)
+{
+    return std::move(core_->deliver_batches(std::move(messages), false, options).front());
+}
+
+result<batch_receipt> producer::send_batch(std::vector<message> messages, send_options options)
+{
+    batch_receipt r = deliver_batch(std::move(messages), std::move(options));
+    if (r.send.error.failed())
+        return r.send.error;
+    return r;
+}
+
+std::vector<batch_receipt> producer::deliver_batches(std::vector<message> messages, send_options options)
+{
+    return core_->deliver_batches(std::move(messages), true, options);
+}
+
+void producer::start_batch(const std::shared_ptr<client::core>& core, std::vector<message>&& messages, send_options&& options,
+                           const std::shared_ptr<detail::batch_parts>& parts, detail::completion&& done)
+{
+    core->start_batch(std::move(messages), std::move(options), parts, std::move(done));
+}
+
+transaction_receipt producer::send_transaction(message m, const transaction_branch& branch, send_options options)
+{
+    return core_->deliver_transaction(std::move(m), branch, options);
+}
+
+void producer::answer_checks(const std::vector<std::string>& topics, transaction_checker checker)
+{
+    core_->answer_checks(topics, std::move(checker));
+}
+
+reply_receipt producer::request(message m, send_options options) { return core_->deliver_request(std::move(m), std::move(options)); }
+
+receipt producer::reply(const stored_message& request, message m, send_options options)
+{
+    return core_->reply(request, std::move(m), std::move(options));
+}
+
+void producer::answer_requests(const std::string& topic, request_answerer answer) { core_->answer_requests(topic, std::move(answer)); }
+
+void producer::start_request(const std::shared_ptr<client::core>& core, message&& m, send_options&& options, bool on_callback_thread,
+                             std::function<void(reply_receipt&&)> done)
+{
+    core->start_request(std::move(m), std::move(options), on_callback_thread, std::move(done));
+}
+
 void producer::start(const std::shared_ptr<client::core>& core, bool oneway, message&& m, send_options&& options, detail::completion&& done)
 {
     core->start(oneway, std::move(m), std::move(options), std::move(done));
 }
 
 result<route_info> producer::route(const std::string& topic, std::chrono::milliseconds timeout) { return core_->route(topic, timeout); }
+
+asked<std::string> producer::recall(const std::string& topic, const std::string& handle, std::chrono::milliseconds timeout)
+{
+    return core_->recall(topic, handle, timeout);
+}
+
+asked<std::vector<std::string>> producer::create_topic(const std::string& topic, const topic_settings& settings, std::chrono::milliseconds timeout)
+{
+    return core_->create_topic(topic, settings, timeout);
+}
+
+asked<std::int64_t> producer::min_offset(const std::string& topic, const std::string& broker, int queue, std::chrono::milliseconds timeout)
+{
+    return core_->offset(topic, broker, queue, client::core::offset_kind::min, 0, timeout);
+}
+
+asked<std::int64_t> producer::max_offset(const std::string& topic, const std::string& broker, int queue, std::chrono::milliseconds timeout)
+{
+    return core_->offset(topic, broker, queue, client::core::offset_kind::max, 0, timeout);
+}
+
+asked<std::int64_t> producer::offset_at(const std::string& topic, const std::string& broker, int queue,
+                                        std::chrono::system_clock::time_point time, std::chrono::milliseconds timeout)
+{
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count();
+    return core_->offset(topic, broker, queue, client::core::offset_kind::at_time, ms, timeout);
+}
+
+asked<stored_message> producer::view(const std::string& topic, const std::string& id, std::chrono::milliseconds timeout)
+{
+    return core_->view(topic, id, timeout);
+}
+
+asked<std::vector<stored_message>> producer::query(const std::string& topic, const std::string& key, int most, std::chrono::milliseconds timeout)
+{
+    return core_->query(topic, key, most, 0, INT64_MAX, false, timeout);
+}
 
 bool producer::close(std::chrono::milliseconds deadline) { return core_->close(deadline); }
 

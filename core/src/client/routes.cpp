@@ -7,6 +7,7 @@
 #include <net/probe.hpp>
 #include <send/penalty.hpp>
 #include <wire/heartbeat.hpp>
+#include <wire/resource_name.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -25,7 +26,8 @@ constexpr std::int64_t topic_idle_ns = 600'000'000'000;  // a topic nothing was 
 
 std::shared_ptr<strategy::policy> core::policy_for(std::string_view topic, std::string_view named) const
 {
-    const std::string_view name = named.empty() ? config::policy_of(options_, topic).policy : named;
+    const std::string own = wire::without_namespace(options_.namespace_v1, topic);
+    const std::string_view name = named.empty() ? config::policy_of(options_, own).policy : named;
     const auto it = policies_.find(name);
     return it == policies_.end() ? policies_.find("default")->second : it->second;
 }
@@ -380,16 +382,22 @@ void core::drop_penalties()
 
 // ---- heartbeats ----
 
-void core::heartbeat(const std::string& address)
+/// `then`: when it was answered, or will not be.
+void core::heartbeat(const std::string& address, std::function<void()> then)
 {
     count_.heartbeats.fetch_add(1, std::memory_order_relaxed);
     net::question q;
     q.code = wire::code::heart_beat;
     wire::buffer body;
-    const std::string_view group = options_.group;
+    const std::string_view group = group_;
     wire::put_heartbeat(body, client_id_, {&group, 1});
     q.body = body.view();
-    net::ask(*links_, address, format_, std::move(q), links_->now_ns() + heartbeat_timeout_ns, [this, address](const net::reply& r) {
+    net::ask(*links_, address, format_, std::move(q), links_->now_ns() + heartbeat_timeout_ns,
+             [this, address, then = std::move(then)](const net::reply& r) {
+        if (r.how == send::ending::answered)
+            known_at_.insert(address);
+        if (then)
+            then();
         if (r.how == send::ending::answered) {
             missed_heartbeats_.erase(address);
             return;
@@ -410,6 +418,9 @@ void core::heartbeat_all()
     }
     for (const std::string& address : all)
         heartbeat(address);
+    for (const std::string& topic : kept_topics_)
+        routes_->used(topic);
+    meet_brokers();
     epochs_.collect();
     for (const auto& [key, t] : targets_) {
         if (links_->now_ns() - t->used_ns < topic_idle_ns)

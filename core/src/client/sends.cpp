@@ -1,12 +1,14 @@
 // The sender's side: what a thread does with a message until it is handed over to the network.
 
 #include <client/core.hpp>
-#include <client/validate.hpp>
 
 #include <boost/asio/post.hpp>
+#include <wire/compress.hpp>
 #include <wire/properties.hpp>
+#include <wire/resource_name.hpp>
 
 #include <ctime>
+#include <memory>
 #include <utility>
 
 namespace shunt::client {
@@ -19,6 +21,26 @@ std::int64_t coarse_wall_ms() noexcept
     timespec t{};
     clock_gettime(CLOCK_REALTIME_COARSE, &t);
     return static_cast<std::int64_t>(t.tv_sec) * 1000 + t.tv_nsec / 1'000'000;
+}
+
+/// As if made anew: cheaper than to assign a new one.
+template <typename T>
+void renew(T& value) noexcept
+{
+    std::destroy_at(&value);
+    std::construct_at(&value);
+}
+
+void encode_delay(wire::buffer& out, const message& m)
+{
+    using std::chrono::milliseconds;
+    if (m.delay_level() > 0)
+        wire::put_property(out, "DELAY", std::to_string(m.delay_level()));
+    else if (const auto delay = m.delay())
+        wire::put_property(out, "TIMER_DELAY_MS", std::to_string(delay->count()));
+    else if (const auto at = m.deliver_at())
+        wire::put_property(out, "TIMER_DELIVER_MS",
+                           std::to_string(std::chrono::duration_cast<milliseconds>(at->time_since_epoch()).count()));
 }
 
 constexpr std::int64_t grace_ns = 50'000'000;  // for the I/O side to tell a sync send of its end
@@ -42,10 +64,11 @@ operation* core::new_operation(thread_slot& slot)
 
 void core::recycle(operation& op) noexcept
 {
-    op.msg = message{};
-    op.options = send_options{};
+    renew(op.msg);
+    renew(op.options);
     op.properties.clear();
-    op.result = receipt{};
+    op.extra.reset();
+    renew(op.result);
     op.doubt = op.rejection = {};
     op.done.reset();
     op.caller = nullptr;
@@ -53,7 +76,7 @@ void core::recycle(operation& op) noexcept
     op.broker = nullptr;
     op.queue = -1;
     op.key.clear();
-    op.has_key = op.laned = op.ordered = op.has_room = op.completed = op.told = op.live = op.repeat_queue = op.oneway = false;
+    op.has_key = op.follows = op.laned = op.ordered = op.has_room = op.completed = op.told = op.live = op.repeat_queue = op.oneway = false;
     op.stage = stage::room;
     operation* head = pool_.load(std::memory_order_relaxed);
     do {
@@ -84,9 +107,18 @@ bool core::prepare(operation& op, bool oneway, message&& m, send_options&& optio
     lim.backoff_max_ns = bounded_ns(options_.retry_backoff_max);
     op.machine = send::machine(lim, net::monotonic_ns());
 
+    const bool reply = op.extra != nullptr && op.extra->code == wire::code::send_reply_message_v2;
+    if (!options_.namespace_v1.empty() && !reply) [[unlikely]]
+        op.msg.set_topic(wire_topic(op.msg.topic()));
     if (auto bad = check_message(op.msg, options_.max_body)) {
         refuse(op, bad->why, std::move(bad->text));
         return false;
+    }
+    if (op.msg.is_delayed()) {
+        if (auto bad = check_delay(op.msg, options_.max_delay, coarse_wall_ms())) {
+            refuse(op, bad->why, std::move(bad->text));
+            return false;
+        }
     }
     if (!op.options.policy.empty() && !policies_.contains(op.options.policy)) {
         std::string known;
@@ -101,43 +133,98 @@ bool core::prepare(operation& op, bool oneway, message&& m, send_options&& optio
                                                 std::to_string(options_.max_in_flight_bytes));
         return false;
     }
+    if (options_.compress != compression::none && op.msg.body().size() >= options_.compress_from)
+        pack(op);
     return encode_properties(op);
 }
+
+/// Compresses the body, if it shrinks by that.
+void core::pack(operation& op) const
+{
+    if (op.extra != nullptr && op.extra->batch != nullptr)
+        return;
+    const auto by = options_.compress == compression::lz4    ? wire::codec::lz4
+                    : options_.compress == compression::zstd ? wire::codec::zstd
+                                                             : wire::codec::zlib;
+    std::string packed;
+    if (!wire::compress(by, options_.compress_level, op.msg.body(), packed))
+        return;
+    if (op.extra == nullptr)
+        op.extra = std::make_unique<special>();
+    op.extra->packed = std::move(packed);
+    op.extra->sys_flag |= wire::codec_flag(by);
+}
+
+std::string core::wire_topic(std::string_view topic) const { return wire::in_namespace(options_.namespace_v1, topic); }
 
 bool core::encode_properties(operation& op)
 {
     wire::buffer& out = op.properties;
-    const message& m = op.msg;
+    if (op.extra != nullptr && op.extra->batch != nullptr)
+        // Ids, keys and tags of the batch itself would take the place of the messages' own.
+        wire::put_property(out, "WAIT", op.msg.wait_store() ? "true" : "false");
+    else
+        op.result.msg_id = put_properties(out, op.msg);
+    if (op.extra != nullptr)
+        out.put(op.extra->properties);
+    if (out.size() > options_.max_properties) {
+        refuse(op, errc::properties_too_large, "the properties have " + std::to_string(out.size()) + " bytes encoded; at most " +
+                                                   std::to_string(options_.max_properties) + " are allowed (max_properties)");
+        return false;
+    }
+    return true;
+}
+
+/// Encodes all that a message carries. What came back: its id.
+short_text<56> core::put_properties(wire::buffer& out, const message& m)
+{
     std::array<char, wire::uniq_key_size_v6> id;
     const std::size_t id_size = wire::write_uniq_key(ids_, coarse_wall_ms() - month_start_ms_,
                                                      id_counter_.fetch_add(1, std::memory_order_relaxed), id);
-    op.result.msg_id.assign({id.data(), id_size});
     if (m.has_keys())
         wire::put_property(out, "KEYS", m.keys());
     if (!m.tag().empty())
         wire::put_property(out, "TAGS", m.tag());
     wire::put_property(out, "UNIQ_KEY", {id.data(), id_size});
     wire::put_property(out, "WAIT", m.wait_store() ? "true" : "false");
-    if (m.delay_level() > 0)
-        wire::put_property(out, "DELAY", std::to_string(m.delay_level()));
+    if (m.is_delayed())
+        encode_delay(out, m);
+    if (m.priority())
+        wire::put_property(out, "_SYS_MSG_PRIORITY_", std::to_string(*m.priority()));
     if (options_.write_order_key && m.order_key() && !m.order_key()->empty())
         wire::put_property(out, "__SHARDINGKEY", *m.order_key());
     for (const auto& [name, value] : m.properties())
         wire::put_property(out, name, value);
-    if (out.size() > wire::max_properties) {
-        refuse(op, errc::properties_too_large, "the properties have " + std::to_string(out.size()) + " bytes encoded; at most " +
-                                                   std::to_string(wire::max_properties) + " are allowed");
-        return false;
-    }
-    return true;
+    if (!options_.namespace_v1.empty())
+        wire::put_property(out, "INSTANCE_ID", options_.namespace_v1);
+    return short_text<56>({id.data(), id_size});
 }
 
-void core::start(bool oneway, message&& m, send_options&& options, detail::completion&& done)
+/// A send that is refused before it became one.
+void core::start_refused(errc why, std::string text, detail::completion&& done)
+{
+    count_.sends.fetch_add(1, std::memory_order_relaxed);
+    operation& op = *new_operation(slots_->mine());
+    op.done = std::move(done);
+    open_.fetch_add(1, std::memory_order_seq_cst);
+    const bool closing = closing_.load(std::memory_order_seq_cst);
+    refuse(op, closing ? errc::closed : why, closing ? "the producer is closed" : std::move(text));
+    if (closing) {
+        open_.fetch_sub(1, std::memory_order_seq_cst);
+        count_.not_sent.fetch_add(1, std::memory_order_relaxed);
+        callbacks_.push(shared_from_this(), op, op);
+        return;
+    }
+    hand_over(op, want::finish, false);
+}
+
+void core::start(bool oneway, message&& m, send_options&& options, detail::completion&& done, std::unique_ptr<special> extra)
 {
     count_.sends.fetch_add(1, std::memory_order_relaxed);
     thread_slot& slot = slots_->mine();
     operation& op = *new_operation(slot);
     op.done = std::move(done);
+    op.extra = std::move(extra);
     open_.fetch_add(1, std::memory_order_seq_cst);
     if (closing_.load(std::memory_order_seq_cst)) {
         // The I/O side may be gone. No handler runs inside this call: it is the callback thread that tells.
@@ -154,11 +241,12 @@ void core::start(bool oneway, message&& m, send_options&& options, detail::compl
     drive(op, slot, false);
 }
 
-receipt core::deliver(bool oneway, message&& m, send_options&& options)
+receipt core::deliver(bool oneway, message&& m, send_options&& options, std::unique_ptr<special> extra)
 {
     count_.sends.fetch_add(1, std::memory_order_relaxed);
     thread_slot& slot = slots_->mine();
     operation& op = *new_operation(slot);
+    op.extra = std::move(extra);
     const auto refused_here = [&] {
         receipt r = std::move(op.result);
         count_.not_sent.fetch_add(1, std::memory_order_relaxed);

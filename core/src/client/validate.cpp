@@ -1,6 +1,7 @@
 #include <client/validate.hpp>
 
 #include <wire/properties.hpp>
+#include <wire/utf8.hpp>
 
 #include <algorithm>
 #include <array>
@@ -37,6 +38,26 @@ std::string quoted(std::string_view text)
     return out + (text.size() > shown ? "...'" : "'");
 }
 
+/// What text of a message may not have; null: it is fine.
+const char* text_fault(std::string_view text) noexcept
+{
+    if (text.empty())
+        return nullptr;
+    if (!wire::property_safe(text))
+        return "a byte 0x01 or 0x02, which separate properties on the wire";
+    if (!wire::is_utf8(text))
+        return "bytes that are no UTF-8; put them into the body, or encode them";
+    return nullptr;
+}
+
+std::string reserved_list()
+{
+    std::string list;
+    for (const std::string_view name : wire::reserved_properties())
+        list.append(list.empty() ? "" : ", ").append(name);
+    return list;
+}
+
 }  // namespace
 
 std::optional<refusal> check_topic(std::string_view topic)
@@ -63,31 +84,58 @@ std::optional<refusal> check_message(const message& m, std::size_t max_body)
     if (m.body().size() > max_body)
         return refusal{errc::body_too_large, "the body has " + std::to_string(m.body().size()) + " bytes; max_body is " + std::to_string(max_body)};
     if (m.has_keys()) {
-        if (!wire::property_safe(m.keys()))
-            return refusal{errc::invalid_key, "a key has a byte 0x01 or 0x02, which separate properties on the wire"};
+        if (const char* bad = text_fault(m.keys()))
+            return refusal{errc::invalid_key, std::string("a key has ") + bad};
         // Keys are stored joined by a blank, so an empty one is two blanks or one at an end.
         if (m.keys().empty() || m.keys().front() == ' ' || m.keys().back() == ' ' || m.keys().find("  ") != std::string::npos)
             return refusal{errc::invalid_key, "keys " + quoted(m.keys()) + ": a key is empty or begins or ends with a blank"};
     }
-    if (!wire::property_safe(m.tag()))
-        return refusal{errc::invalid_property, "the tag has a byte 0x01 or 0x02, which separate properties on the wire"};
-    if (m.order_key() && !wire::property_safe(*m.order_key()))
-        return refusal{errc::invalid_key, "the order key has a byte 0x01 or 0x02, which separate properties on the wire"};
+    if (const char* bad = text_fault(m.tag()))
+        return refusal{errc::invalid_property, std::string("the tag has ") + bad};
+    if (m.order_key()) {
+        if (const char* bad = text_fault(*m.order_key()))
+            return refusal{errc::invalid_key, std::string("the order key has ") + bad};
+    }
     for (const auto& [name, value] : m.properties()) {
-        const auto bad = [&](std::string_view what) {
-            return refusal{errc::invalid_property, "property " + quoted(name) + " " + std::string(what)};
+        const auto bad = [&](const std::string& what) {
+            return refusal{errc::invalid_property, "property " + quoted(name) + " " + what};
         };
         if (name.empty())
             return refusal{errc::invalid_property, "a property has an empty name"};
         if (value.empty())
             return bad("has an empty value, which brokers drop");
-        if (!wire::property_safe(name) || !wire::property_safe(value))
-            return bad("has a byte 0x01 or 0x02, which separate properties on the wire");
+        if (const char* fault = text_fault(name))
+            return bad(std::string("has in its name ") + fault);
+        if (const char* fault = text_fault(value))
+            return bad(std::string("has ") + fault);
         if (wire::is_reserved_property(name))
-            return bad("is a name of RocketMQ's own; choose another");
+            return bad("is a name of RocketMQ's own; choose another. Its own are " + reserved_list());
     }
+    if (m.priority() && *m.priority() < 0)
+        return refusal{errc::invalid_priority, "priority " + std::to_string(*m.priority()) + "; it must be 0 or more"};
+    return std::nullopt;
+}
+
+std::optional<refusal> check_delay(const message& m, std::chrono::milliseconds max_delay, std::int64_t now_ms)
+{
+    const auto bad = [](std::string text) { return refusal{errc::invalid_delay, std::move(text)}; };
+    const auto delay = m.delay();
+    const auto at = m.deliver_at();
+    if (m.delay_level() != 0 && (delay || at))
+        return bad("a delay level and a delay or a time; a message has one of them at most");
     if (m.delay_level() < 0 || m.delay_level() > 18)
-        return refusal{errc::invalid_delay, "delay level " + std::to_string(m.delay_level()) + "; it must be 1 to 18, or 0 for none"};
+        return bad("delay level " + std::to_string(m.delay_level()) + "; it must be 1 to 18, or 0 for none");
+    const std::string most = std::to_string(max_delay.count()) + " ms (max_delay)";
+    if (delay && (delay->count() < 1 || *delay > max_delay))
+        return bad("a delay of " + std::to_string(delay->count()) + " ms; it must be 1 ms to " + most);
+    if (at) {
+        using std::chrono::milliseconds;
+        const std::int64_t at_ms = std::chrono::duration_cast<milliseconds>(at->time_since_epoch()).count();
+        if (at_ms <= now_ms)
+            return bad("its time to be delivered was " + std::to_string(now_ms - at_ms) + " ms ago; it must lie ahead");
+        if (at_ms - now_ms > max_delay.count())
+            return bad("its time to be delivered is " + std::to_string(at_ms - now_ms) + " ms ahead; at most " + most + " are allowed");
+    }
     return std::nullopt;
 }
 

@@ -11,6 +11,7 @@ public:
     call(links& l, wire::header_format format, question q, std::function<void(const reply&)> done)
         : links_(l), format_(format), question_(std::move(q)), done_(std::move(done))
     {
+        oneway = question_.oneway;
         timer_.owner = this;
         timer_.expired = [](timer_hook& hook) { static_cast<hook_type&>(hook).owner->expire(); };
     }
@@ -27,9 +28,11 @@ public:
         fields.reserve(question_.fields.size());
         for (const auto& [name, value] : question_.fields)
             fields.push_back({name, value});
+        fields.insert(fields.end(), links_.extra.begin(), links_.extra.end());
         wire::outgoing head;
         head.code = question_.code;
         head.opaque = opaque;
+        head.flag = oneway ? wire::flag_oneway : 0;
         head.fields = fields;
         wire::encode(out, format_, head, question_.body);
     }

@@ -17,6 +17,7 @@ struct question {
     std::int32_t code = 0;
     std::vector<std::pair<std::string, std::string>> fields;
     std::string body;
+    bool oneway = false;  ///< nobody answers: it ends with ending::written
 };
 
 /// Asks, and calls `done` exactly once: with the answer, or with ending::expired at `deadline_ns`.

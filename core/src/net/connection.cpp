@@ -418,6 +418,17 @@ void connection::received(std::size_t count)
     owner_.turn();
 }
 
+void connection::answer(const wire::command& request, std::int32_t code, std::string_view remark)
+{
+    wire::outgoing head;
+    head.code = code;
+    head.opaque = request.opaque;
+    head.flag = wire::flag_response;
+    head.remark = remark;
+    wire::encode(out_->bytes, wire::header_format::json, head, {});
+    owner_.dirty(*this);
+}
+
 /// False: the header cannot be understood.
 bool connection::handle(const wire::frame& f)
 {
@@ -426,16 +437,8 @@ bool connection::handle(const wire::frame& f)
         return false;
     if (!cmd.is_response()) {
         const bool handled = owner_.on_request && owner_.on_request(*this, cmd, f.body);
-        if (!handled && !cmd.is_oneway()) {
-            wire::outgoing answer;
-            answer.code = wire::response::request_code_not_supported;
-            answer.opaque = cmd.opaque;
-            answer.flag = wire::flag_response;
-            const std::string remark = "request type " + std::to_string(cmd.code) + " not supported";
-            answer.remark = remark;
-            wire::encode(out_->bytes, wire::header_format::json, answer, {});
-            owner_.dirty(*this);
-        }
+        if (!handled && !cmd.is_oneway())
+            answer(cmd, wire::response::request_code_not_supported, "request type " + std::to_string(cmd.code) + " not supported");
         return true;
     }
     const auto opaque = static_cast<std::uint32_t>(cmd.opaque);

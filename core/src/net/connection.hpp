@@ -34,6 +34,8 @@ public:
     void submit(request& r);
     /// Gives a request up. True: not one byte of it was written. It is not told finished().
     bool withdraw(request& r);
+    /// Answers a request of the peer's own, with the next flush.
+    void answer(const wire::command& request, std::int32_t code, std::string_view remark);
     /// Writes what waits, unless a write is under way: then it follows.
     void flush();
     /// Ends the connection; everything under way finishes with `text`.

@@ -58,6 +58,8 @@ public:
     void set_timer(timer_hook& hook, std::int64_t deadline_ns);
     void clear_timer(timer_hook& hook) noexcept { wheel_.clear(hook); }
 
+    /// Fields that every question tells besides its own. Views of what outlives the links.
+    std::vector<wire::field> extra;
     /// Whoever owns the links; handlers that are still to run keep it alive.
     std::weak_ptr<void> lifetime;
     /// A connection came up, or ended (why).

@@ -59,6 +59,17 @@ const row rows[] = {
     {"DelayLevel19", [] { return plain().set_delay_level(19); }, errc::invalid_delay, "1 to 18"},
     {"DelayLevelBelowNone", [] { return plain().set_delay_level(-1); }, errc::invalid_delay, "-1"},
     {"DelayLevelHuge", [] { return plain().set_delay_level(2147483647); }, errc::invalid_delay, "2147483647"},
+    {"DelayOfNothing", [] { return plain().set_delay(0ms); }, errc::invalid_delay, "1 ms"},
+    {"DelayBeyondThreeDays", [] { return plain().set_delay(73h); }, errc::invalid_delay, "259200000 ms"},
+    {"DeliveryInThePast", [] { return plain().set_deliver_at(std::chrono::system_clock::now() - 1h); }, errc::invalid_delay, "ago"},
+    {"DeliveryBeyondThreeDays", [] { return plain().set_deliver_at(std::chrono::system_clock::now() + 73h); }, errc::invalid_delay, "ahead"},
+    {"DelayAndLevel", [] { return plain().set_delay(1s).set_delay_level(1); }, errc::invalid_delay, "one of them"},
+    {"PriorityBelowNone", [] { return plain().set_priority(-1); }, errc::invalid_priority, "-1"},
+    {"PropertyOfThePriority", [] { return plain().set_property("_SYS_MSG_PRIORITY_", "1"); }, errc::invalid_property, "TRAN_MSG, TRAN_PREPARED"},
+    {"PropertyThatIsNoText", [] { return plain().set_property("name", "\xff\xfe"); }, errc::invalid_property, "UTF-8"},
+    {"PropertyNameThatIsNoText", [] { return plain().set_property("\xff", "v"); }, errc::invalid_property, "UTF-8"},
+    {"KeyThatIsNoText", [] { return plain().add_key("\xc3"); }, errc::invalid_key, "UTF-8"},
+    {"TagThatIsNoText", [] { return plain().set_tag("\x80"); }, errc::invalid_property, "UTF-8"},
     {"PropertiesTooLarge", [] { return plain().set_property("large", std::string(33'000, 'p')); }, errc::properties_too_large, "32255"},
 };
 
@@ -93,10 +104,12 @@ TEST_F(Refusals, LeaveWhatIsJustRight)
         [] { return message("T", std::string(1, '\0')); },
         [] { return message("T", std::string(4 * 1024 * 1024, 'b')); },
         [] { return plain().add_key("a").add_key("b").set_tag("tag"); },
-        [] { return plain().set_property("\xe8\xae\xa2", "\xff\xfe not UTF-8"); },
+        [] { return plain().set_property("\xe8\xae\xa2", "\xe5\x8d\x95"); },
         [] { return plain().set_property("large", std::string(32'000, 'p')); },
         [] { return plain().set_delay_level(1); },
         [] { return plain().set_delay_level(18); },
+        [] { return plain().set_delay(72h); },
+        [] { return plain().set_priority(0); },
         [] { return plain().set_order_key(""); },
     };
     std::uint64_t n = 0;
