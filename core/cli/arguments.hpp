@@ -10,6 +10,7 @@
 #include <charconv>
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -55,6 +56,8 @@ CLI::Option* add_option(CLI::App& app, const std::string& flags, const Rule& rul
                 refuse_argument(name, text, rule.expected(), rule.hint(written));
             if constexpr (std::integral<T>)
                 out = static_cast<T>(*value);
+            else if constexpr (std::same_as<T, std::optional<int>>)
+                out = static_cast<int>(*value);
             else
                 out = *value;
         },

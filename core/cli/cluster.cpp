@@ -134,7 +134,9 @@ int run_cluster(const cluster_arguments& a)
     interrupts stop;
     std::unique_ptr<cluster::embedded_cluster> c;
     try {
-        c = std::make_unique<cluster::embedded_cluster>(a.wanted);
+        cluster::options wanted = a.wanted;
+        wanted.recall = true;
+        c = std::make_unique<cluster::embedded_cluster>(wanted);
     } catch (const std::exception& e) {
         complain(self, e.what());
         return failed;

@@ -37,6 +37,8 @@ std::string receipt_line(std::uint64_t i, const receipt& r)
         out.member("error", r.error.message());
     if (!r.reason.empty())
         out.member("reason", r.reason);
+    if (!r.recall_handle.empty())
+        out.member("recall_handle", r.recall_handle);
     if (r.after_unknown)
         out.member("after_unknown", true);
     return out.end_object().take();

@@ -7,6 +7,7 @@
 #include "line_reader.hpp"
 #include "options_file.hpp"
 #include "receipts.hpp"
+#include "send_kinds.hpp"
 #include "sending.hpp"
 #include "tally.hpp"
 
@@ -38,7 +39,7 @@ struct send_arguments {
     std::vector<std::string> properties;
     std::optional<std::uint64_t> size;
     std::uint64_t count = 0;  // 0: as many as there are
-    int delay_level = 0;
+    send_kinds kinds;
     sending_plan plan;
     bool has_body = false, has_key = false, has_order_key = false, json = false;
 };
@@ -145,8 +146,7 @@ public:
             m.set_order_key(order_key_.of(i));
         for (const auto& [name, value] : properties_)
             m.set_property(name, value.of(i));
-        if (a_.delay_level != 0)
-            m.set_delay_level(a_.delay_level);
+        a_.kinds.put_on(m);
         return true;
     }
 
@@ -190,6 +190,7 @@ int send(const send_arguments& a)
         loaded->options.record = a.record;
     const auto [policy, binding] = policy_of(a, loaded->options);
     const auto send_timeout = a.plan.options.timeout.count() != 0 ? a.plan.options.timeout : loaded->options.send_timeout;
+    a.kinds.options_of(loaded->options);
     auto made = make_producer(self, std::move(loaded->options));
     if (!made)
         return misused;
@@ -220,6 +221,8 @@ int send(const send_arguments& a)
             receipts->put(i, std::move(line));
     };
 
+    output out;
+    std::string replies_missing;
     const auto begun = std::chrono::steady_clock::now();
     {
         const progress shown_meanwhile([&] {
@@ -234,7 +237,12 @@ int send(const send_arguments& a)
             const std::string why = p.counters().route_error;
             return why.empty() ? why : fmt::format("topic '{}' has no route yet: {}; waiting up to {}", a.topic, why, shown(send_timeout));
         });
-        send_all(p, a.plan, hooks, stop);
+        send_by_kind(p, a.topic, a.kinds, a.plan, hooks, stop, [&](std::uint64_t i, const reply_receipt& r) {
+            if (r.error.failed())
+                replies_missing += fmt::format("{}message {}: {}", replies_missing.empty() ? "" : "\n", i, r.reason.empty() ? r.error.message() : r.reason);
+            else if (!a.json)
+                out.line(fmt::format("reply {}: {}", i, config::printable(r.body, 4096)));
+        });
     }
     const auto took = std::chrono::steady_clock::now() - begun;
     const counters counts = close_and_count(p, send_timeout);
@@ -256,7 +264,7 @@ int send(const send_arguments& a)
     if (const std::string text = plugin_trouble(counts); !text.empty())
         complain(self, text);  // every message may be stored all the same
 
-    output out;
+    trouble(replies_missing);
     if (a.json) {
         json object;
         object.object();
@@ -317,8 +325,7 @@ void add_send(CLI::App& program, chosen_command& chosen)
     add_option(app, "--threads", config::whole_number{1, 256}, a->plan.threads, "that send; 1 unless said")->type_name("N");
     add_option(app, "--timeout", config::duration{std::chrono::milliseconds(1), std::chrono::hours(24)}, a->plan.options.timeout,
                "for a message, all its attempts included; send_timeout of the configuration unless said")->type_name("D");
-    add_option(app, "--delay-level", config::whole_number{1, 18}, a->delay_level, "delivered later: 1s 5s 10s 30s 1m ... 2h")
-        ->type_name("L");
+    add_kinds(app, a->kinds);
     add_text(app, "--receipts", a->receipts, "a line of JSON for each message, in the order they were sent")->type_name("FILE");
     add_text(app, "--record", a->record, "the run as a scenario: `shunt simulate FILE` runs it again, also by another policy")->type_name("FILE");
     app.add_flag("--json", a->json, "the summary as one object");
@@ -326,6 +333,8 @@ void add_send(CLI::App& program, chosen_command& chosen)
         a->has_body = body->count() != 0;
         a->has_key = key->count() != 0;
         a->has_order_key = order_key->count() != 0;
+        if (const std::string wrong = a->kinds.contradiction(a->plan); !wrong.empty())
+            throw CLI::ValidationError(wrong);
         if ((a->has_body || a->size) && a->count == 0)
             a->count = 1;
         chosen = [a] { return send(*a); };

@@ -8,6 +8,7 @@
 
 #include <cluster/embedded_cluster.hpp>
 #include <config/names.hpp>
+#include <wire/compress.hpp>
 #include <wire/message_id.hpp>
 #include <wire/properties.hpp>
 #include <wire/send.hpp>
@@ -58,11 +59,10 @@ std::string for_people(const cluster::stored_record& m)
         line += "  key " + config::printable(m.key);
     if (!m.tag.empty())
         line += "  tag " + config::printable(m.tag);
-    if ((m.sys_flag & wire::sys_compressed) != 0)
-        line += fmt::format("  (compressed, {} bytes; --json shows them)", m.body.size());
-    else
-        line += "  " + config::printable(m.body, most_shown);
-    return line;
+    if (const auto plain = wire::plain_body(m.sys_flag, m.body, cluster::max_inflated))
+        return line + "  " + config::printable(*plain, most_shown);
+    return line + fmt::format("  ({} bytes that are said to be compressed, but cannot be inflated to {} bytes at most)", m.body.size(),
+                              cluster::max_inflated);
 }
 
 cluster::stored_record record_of(const std::string& broker, const wire::stored_message& m)

@@ -38,6 +38,13 @@ class Examples(Case):
         self.assertEqual(len(self.cluster.ledger("orders")), before + 3)
 
 
+    def test_kinds(self):
+        status, said, complaint = self.run_example("kinds")
+        self.assertEqual(status, 0, complaint)
+        self.assertEqual(said, "taken back: 1\nlater: stored stored\nbatch of 1000: stored\nits first at an offset: 1\n"
+                         "transaction: commit, confirmed\ntopic on 3 brokers\nfound: to be found\nby its key: 1\nreply: the price of tea\n")
+
+
 class Quickstart(Case):
     cluster_arguments = None
 

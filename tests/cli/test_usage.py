@@ -7,7 +7,7 @@ import subprocess
 from support import Case, SHUNT, main, shunt
 
 COMMANDS = (["send"], ["tail"], ["route"], ["cluster"], ["plugin", "list"], ["plugin", "describe"], ["config", "check"], ["config", "show"],
-            ["bench"])
+            ["bench"], ["topic", "create"], ["topic", "show"], ["topic", "offsets"], ["message", "show"], ["message", "recall"], ["answer"])
 
 
 class Usage(Case):
@@ -24,8 +24,7 @@ class Usage(Case):
 
     def test_flags_of_later_are_not_offered(self):
         said = self.ok("send", "--help")
-        for flag in "--deliver-at", "--delay ", "--batch", "--transaction", "--request", "--compress", "--trace":
-            self.assertNotIn(flag, said)
+        self.assertNotIn("--trace", said)
 
     def test_version(self):
         self.assertRegex(self.ok("--version"), r"^shunt \d+\.\d+\.\d+\n$")
