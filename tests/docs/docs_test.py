@@ -47,7 +47,8 @@ class Cluster:
 class Documentation(unittest.TestCase):
     def test_links_lead_to_files(self):
         for page in PAGES:
-            for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text(encoding="utf-8")):
+            text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+            for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
                 self.assertTrue((page.parent / target).exists(), f"{page}: {target}")
 
     def test_toml_of_the_pages_is_accepted(self):
@@ -91,6 +92,30 @@ class Documentation(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertIn("first message", done.stdout)
             self.assertIn("order 99", done.stdout)
+
+
+class Kinds(unittest.TestCase):
+    """The kinds of messages in core/README.md: its pieces are those of the example, and its commands run."""
+
+    def test_the_pieces_are_those_of_the_example(self):
+        squeezed = lambda text: re.sub(r"\s+", " ", text).strip()
+        example = squeezed((SOURCE / "examples" / "kinds.cpp").read_text(encoding="utf-8"))
+        pieces = blocks(SOURCE / "core" / "README.md", "cpp")
+        self.assertGreater(len(pieces), 4)
+        for piece in pieces:
+            for part in re.split(r"\n(?=const shunt::reply_receipt)", piece):
+                self.assertIn(squeezed(part), example)
+
+    def test_the_commands_do_what_they_say(self):
+        commands = next(b for b in blocks(SOURCE / "core" / "README.md", "sh") if "shunt send" in b)
+        with Cluster() as cluster, tempfile.TemporaryDirectory() as folder:
+            shutil.copytree(SOURCE / "config", pathlib.Path(folder) / "config")
+            minimal = pathlib.Path(folder) / "config" / "minimal.toml"
+            minimal.write_text(minimal.read_text(encoding="utf-8").replace("127.0.0.1:9876", cluster.address), encoding="utf-8")
+            done = subprocess.run(["sh", "-e", "-c", commands], cwd=folder, text=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+                                  env=dict(os.environ, PATH=f"{SHUNT.parent}:{os.environ['PATH']}"))
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertIn("item 7", done.stdout)
 
 
 class Strategies(unittest.TestCase):

@@ -4,10 +4,7 @@
 #endif
 
 #include <interop/cases/cases.hpp>
-
-#include <shunt/producer.hpp>
-
-#include <gtest/gtest.h>
+#include <interop/cases/situation.hpp>
 
 #include <boost/asio/use_future.hpp>
 
@@ -26,86 +23,6 @@
 namespace shunt::cases {
 
 namespace {
-
-using namespace std::chrono_literals;
-
-producer_options options_for(world& w)
-{
-    producer_options o;
-    o.group = "PG_cases";
-    o.name_servers = {w.name_server()};
-    return o;
-}
-
-producer started(producer_options o)
-{
-    auto made = producer::create(std::move(o));
-    if (!made)
-        throw std::runtime_error(made.error().text);
-    return std::move(*made);
-}
-
-producer producer_for(world& w) { return started(options_for(w)); }
-
-std::string shown(const receipt& r)
-{
-    std::string text = std::string(to_string(r.outcome)) + " '" + r.error.message() + "' " + r.reason;
-    for (const attempt& a : r.attempts)
-        text += " | " + std::string(a.broker) + "/" + std::to_string(a.queue) + " " + std::string(to_string(a.outcome)) + " " +
-                std::to_string(a.code) + " " + a.text + " (" + std::string(a.why) + ")";
-    return text;
-}
-
-/// Receipts of many sends, gathered from handlers.
-class gathered {
-public:
-    void expect(std::size_t n) { expected_ = n; }
-    void take(receipt r)
-    {
-        const std::lock_guard lock(lock_);
-        all_.push_back(std::move(r));
-        if (all_.size() >= expected_)
-            ready_.notify_all();
-    }
-    /// Waits for as many as were expected.
-    const std::vector<receipt>& wait(std::chrono::seconds limit = 120s)
-    {
-        std::unique_lock lock(lock_);
-        EXPECT_TRUE(ready_.wait_for(lock, limit, [&] { return all_.size() >= expected_; })) << all_.size() << " of " << expected_;
-        return all_;
-    }
-    std::size_t size()
-    {
-        const std::lock_guard lock(lock_);
-        return all_.size();
-    }
-
-private:
-    std::mutex lock_;
-    std::condition_variable ready_;
-    std::vector<receipt> all_;
-    std::size_t expected_ = 0;
-};
-
-template <typename F>
-bool eventually(F ask, std::chrono::seconds limit = 30s)
-{
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    while (!ask()) {
-        if (std::chrono::steady_clock::now() >= deadline)
-            return false;
-        std::this_thread::yield();
-    }
-    return true;
-}
-
-/// What lies there, once it is as much as was stored: a real broker shows a message a moment after it has confirmed it.
-std::vector<lying> lying_at_least(world& w, const std::string& topic, std::size_t n)
-{
-    std::vector<lying> all;
-    eventually([&] { return (all = w.messages(topic)).size() >= n; });
-    return all;
-}
 
 /// What was stored against what was said: stored is there once or more, not_sent and rejected are not there.
 void expect_agreement(world& w, const std::string& topic, const std::vector<receipt>& receipts)
@@ -562,29 +479,33 @@ void order_through_a_kill(world& w, const std::string& topic)
 
 const std::vector<one_case>& all_cases()
 {
-    static const std::vector<one_case> cases{
-        {"sync_sends_are_stored_where_the_receipt_says", also::v550, sync_send},
-        {"async_sends_complete_once_each_and_are_stored", also::v550, async_send},
-        {"a_future_is_kept", also::nothing_else, future_send},
-        {"oneway_messages_arrive", also::v550, oneway_send},
-        {"the_callers_queue_is_the_one_used", also::nothing_else, to_a_queue},
-        {"a_function_selects", also::nothing_else, by_a_function},
-        {"messages_of_a_key_keep_their_order", also::v550, ordered_by_key},
-        {"a_send_may_name_its_policy", also::nothing_else, policy_by_name},
-        {"binary_headers_are_understood", also::v550, binary_headers},
-        {"everything_a_message_carries_arrives", also::v550, everything_a_message_carries},
-        {"bodies_of_all_sizes_and_one_byte_too_many", also::v550, bodies_of_all_sizes},
-        {"what_no_broker_takes_is_refused_before_the_wire", also::nothing_else, refused_before_the_wire},
-        {"a_delay_level_delivers", also::nothing_else, delayed},
-        {"the_route_is_told_in_canonical_order", also::nothing_else, route_as_the_brokers_tell_it},
-        {"an_unknown_topic_fails_fast", also::v550, unknown_topic},
-        {"a_read_only_topic_gets_nothing", also::nothing_else, read_only_topic},
-        {"a_read_only_broker_is_passed_over", also::nothing_else, read_only_broker},
-        {"a_queue_that_is_gone_is_not_used_again", also::v550, a_queue_that_is_gone},
-        {"a_hanging_broker_fails_no_send", also::nothing_else, a_broker_hangs},
-        {"a_broker_killed_under_traffic_loses_nothing", also::v550, a_broker_killed_under_traffic},
-        {"order_holds_through_a_kill", also::nothing_else, order_through_a_kill},
-    };
+    static const std::vector<one_case> cases = [] {
+        std::vector<one_case> all{
+            {"sync_sends_are_stored_where_the_receipt_says", also::v550, sync_send},
+            {"async_sends_complete_once_each_and_are_stored", also::v550, async_send},
+            {"a_future_is_kept", also::nothing_else, future_send},
+            {"oneway_messages_arrive", also::v550, oneway_send},
+            {"the_callers_queue_is_the_one_used", also::nothing_else, to_a_queue},
+            {"a_function_selects", also::nothing_else, by_a_function},
+            {"messages_of_a_key_keep_their_order", also::v550, ordered_by_key},
+            {"a_send_may_name_its_policy", also::nothing_else, policy_by_name},
+            {"binary_headers_are_understood", also::v550, binary_headers},
+            {"everything_a_message_carries_arrives", also::v550, everything_a_message_carries},
+            {"bodies_of_all_sizes_and_one_byte_too_many", also::v550, bodies_of_all_sizes},
+            {"what_no_broker_takes_is_refused_before_the_wire", also::nothing_else, refused_before_the_wire},
+            {"a_delay_level_delivers", also::nothing_else, delayed},
+            {"the_route_is_told_in_canonical_order", also::nothing_else, route_as_the_brokers_tell_it},
+            {"an_unknown_topic_fails_fast", also::v550, unknown_topic},
+            {"a_read_only_topic_gets_nothing", also::nothing_else, read_only_topic},
+            {"a_read_only_broker_is_passed_over", also::nothing_else, read_only_broker},
+            {"a_queue_that_is_gone_is_not_used_again", also::v550, a_queue_that_is_gone},
+            {"a_hanging_broker_fails_no_send", also::nothing_else, a_broker_hangs},
+            {"a_broker_killed_under_traffic_loses_nothing", also::v550, a_broker_killed_under_traffic},
+            {"order_holds_through_a_kill", also::nothing_else, order_through_a_kill},
+        };
+        all.insert(all.end(), kind_cases().begin(), kind_cases().end());
+        return all;
+    }();
     return cases;
 }
 

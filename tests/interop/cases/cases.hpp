@@ -20,6 +20,8 @@ struct one_case {
 };
 
 [[nodiscard]] const std::vector<one_case>& all_cases();
+/// Those of kinds.cpp; all_cases() has them too.
+[[nodiscard]] const std::vector<one_case>& kind_cases();
 
 /// Makes googletest tests of the cases that `wanted` names; all share one world, made by `make` when first needed.
 void register_cases(const std::string& suite, std::function<std::unique_ptr<world>()> make, std::function<bool(const one_case&)> wanted);

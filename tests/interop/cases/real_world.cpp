@@ -49,6 +49,7 @@ private:
         interop::real_cluster_options o;
         o.broker_version = version;
         o.brokers = 2;
+        o.broker_conf = "recallMessageEnable=true\ntransactionTimeOut=2000\ntransactionCheckInterval=2000";
         return o;
     }
     std::string version_;

@@ -1,0 +1,96 @@
+// Every kind of message, one after another, against the cluster of the configuration that is named (or one inside this
+// process). The pieces are those of core/README.md.
+
+#include <shunt/producer.hpp>
+
+#include <chrono>
+#include <iostream>
+#include <string>
+#include <vector>
+
+using namespace std::chrono_literals;
+
+namespace {
+
+void later(shunt::producer& producer)
+{
+    const auto in_a_while = shunt::message("orders", "pay me").set_delay(15min);
+    const auto at_a_time = shunt::message("orders", "happy new year").set_deliver_at(std::chrono::system_clock::now() + 24h);
+    const auto by_level = shunt::message("orders", "in ten seconds").set_delay_level(3);
+    const shunt::receipt r = producer.deliver(in_a_while);
+    if (const auto id = producer.recall("orders", r.recall_handle))
+        std::cout << "taken back: " << (*id == r.msg_id.view()) << '\n';
+    std::cout << "later: " << to_string(producer.deliver(at_a_time).outcome) << ' ' << to_string(producer.deliver(by_level).outcome) << '\n';
+}
+
+void batches(shunt::producer& producer)
+{
+    std::vector<shunt::message> list;
+    for (int i = 0; i < 1000; ++i)
+        list.push_back(shunt::message("orders", "item " + std::to_string(i)).add_key("item-" + std::to_string(i)));
+    for (const shunt::batch_receipt& batch : producer.deliver_batches(list)) {
+        std::cout << "batch of " << batch.size() << ": " << to_string(batch.send.outcome) << '\n';
+        const shunt::receipt first = batch.of(0);  // as if it had been sent alone
+        std::cout << "its first at an offset: " << (first.offset >= 0) << '\n';
+    }
+}
+
+void transaction(shunt::producer& producer)
+{
+    // Asked by brokers that never heard the end: also after a restart.
+    producer.answer_checks({"orders"}, [](const shunt::stored_message& half) {
+        return half.property("order") == "7" ? shunt::transaction_end::commit : shunt::transaction_end::rollback;
+    });
+    const auto t = producer.send_transaction(shunt::message("orders", "paid").set_property("order", "7"),
+                                             [](const shunt::message&, const shunt::receipt&) {
+                                                 return shunt::transaction_end::commit;  // once the database has committed
+                                             });
+    std::cout << "transaction: " << to_string(t.end) << (t.confirmed ? ", confirmed" : "") << '\n';
+}
+
+void request(shunt::producer& producer)
+{
+    producer.answer_requests("prices", [](const shunt::stored_message& asked) { return "the price of " + asked.body; });
+    shunt::send_options within;
+    within.timeout = 2s;
+    for (int i = 0; i < 20; ++i) {  // the answering side may still be looking for its queues
+        const shunt::reply_receipt reply = producer.request(shunt::message("prices", "tea"), within);
+        if (!reply.error) {
+            std::cout << "reply: " << reply.body << '\n';
+            return;
+        }
+    }
+    std::cout << "no reply\n";
+}
+
+void questions(shunt::producer& producer)
+{
+    shunt::topic_settings settings;
+    settings.queues = 8;
+    if (const auto brokers = producer.create_topic("prices", settings))
+        std::cout << "topic on " << brokers->size() << " brokers\n";
+    const shunt::receipt r = producer.deliver(shunt::message("prices", "to be found").add_key("order-7"));
+    if (const auto found = producer.view("prices", r.msg_id.str()))
+        std::cout << "found: " << found->body << '\n';
+    if (const auto found = producer.query("prices", "order-7"))
+        std::cout << "by its key: " << found->size() << '\n';
+}
+
+}  // namespace
+
+int main(int argc, char** argv)
+{
+    shunt::producer_options inside;
+    inside.embedded = true;
+    auto producer = argc > 1 ? shunt::producer::open(argv[1]) : shunt::producer::create(inside);
+    if (!producer) {
+        std::cerr << producer.error().text << '\n';
+        return 1;
+    }
+    later(*producer);
+    batches(*producer);
+    transaction(*producer);
+    questions(*producer);
+    request(*producer);
+    return 0;
+}
