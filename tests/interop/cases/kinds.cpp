@@ -17,12 +17,20 @@ namespace shunt::cases {
 
 namespace {
 
+/// These cases are about what becomes of messages, not about time: brokers on a busy machine may take seconds.
+producer_options patient(world& w)
+{
+    auto o = options_for(w);
+    o.send_timeout = 30s;
+    return o;
+}
+
 // ---- later ----
 
 void delay_by_duration(world& w, const std::string& topic)
 {
     w.create_topic(topic);
-    auto p = producer_for(w);
+    auto p = started(patient(w));
     const auto sent = std::chrono::system_clock::now();
     const receipt r = p.deliver(message(topic, "later").set_delay(3s));
     ASSERT_EQ(r.outcome, outcome::stored) << shown(r);
@@ -36,7 +44,7 @@ void delay_by_duration(world& w, const std::string& topic)
 void deliver_at_a_time(world& w, const std::string& topic)
 {
     w.create_topic(topic);
-    auto p = producer_for(w);
+    auto p = started(patient(w));
     const receipt r = p.deliver(message(topic, "later").set_deliver_at(std::chrono::system_clock::now() + 3s));
     ASSERT_EQ(r.outcome, outcome::stored) << shown(r);
     EXPECT_EQ(lying_at_least(w, topic, 1).at(0).msg_id(), r.msg_id.view());
@@ -45,7 +53,7 @@ void deliver_at_a_time(world& w, const std::string& topic)
 void delay_beyond_the_brokers_bound(world& w, const std::string& topic)
 {
     w.create_topic(topic);
-    auto o = options_for(w);
+    auto o = patient(w);
     o.max_delay = 200h;  // more than brokers take
     auto p = started(o);
     const receipt r = p.deliver(message(topic, "too late").set_delay(100h));
@@ -58,7 +66,7 @@ void delay_beyond_the_brokers_bound(world& w, const std::string& topic)
 void recall(world& w, const std::string& topic)
 {
     w.create_topic(topic);
-    auto p = producer_for(w);
+    auto p = started(patient(w));
     const receipt r = p.deliver(message(topic, "never").set_delay(6s));
     ASSERT_EQ(r.outcome, outcome::stored) << shown(r);
     ASSERT_FALSE(r.recall_handle.empty());
@@ -75,7 +83,7 @@ void recall(world& w, const std::string& topic)
 void priority(world& w, const std::string& topic)
 {
     w.create_topic(topic);
-    auto p = producer_for(w);
+    auto p = started(patient(w));
     const receipt r = p.deliver(message(topic, "urgent").set_priority(1));
     ASSERT_EQ(r.outcome, outcome::stored) << shown(r);
     EXPECT_EQ(lying_at_least(w, topic, 1).at(0).property("_SYS_MSG_PRIORITY_"), "1");
@@ -91,7 +99,7 @@ void compressed(world& w, const std::string& topic)
         body += "line " + std::to_string(i) + " of a compressible body\n";
     std::map<std::string, std::string> sent;
     for (const compression by : {compression::zlib, compression::lz4, compression::zstd}) {
-        auto o = options_for(w);
+        auto o = patient(w);
         o.compress = by;
         auto p = started(o);
         const receipt r = p.deliver(message(topic, body));
@@ -140,7 +148,7 @@ void expect_batch(world& w, const std::string& topic, const std::vector<batch_re
 void batch_by_hand(world& w, const std::string& topic)
 {
     w.create_topic(topic);
-    auto p = producer_for(w);
+    auto p = started(patient(w));
     const std::vector<batch_receipt> sent{p.deliver_batch(list_of(topic, 100))};
     expect_batch(w, topic, sent, 100);
     auto f = p.async_send_batch(list_of(topic, 3), {}, boost::asio::use_future);
@@ -150,9 +158,8 @@ void batch_by_hand(world& w, const std::string& topic)
 void batch_that_is_split(world& w, const std::string& topic)
 {
     w.create_topic(topic);
-    auto o = options_for(w);
+    auto o = patient(w);
     o.max_body = 64 * 1024;
-    o.send_timeout = 15s;
     auto p = started(o);
     const auto sent = p.deliver_batches(list_of(topic, 300, 1000));
     EXPECT_GE(sent.size(), 5u);
@@ -162,7 +169,7 @@ void batch_that_is_split(world& w, const std::string& topic)
 void auto_batches(world& w, const std::string& topic)
 {
     w.create_topic(topic);
-    auto o = options_for(w);
+    auto o = patient(w);
     o.auto_batch = true;
     auto p = started(o);
     gathered g;
@@ -189,7 +196,7 @@ void auto_batches(world& w, const std::string& topic)
 void ordered_auto_batches(world& w, const std::string& topic)
 {
     w.create_topic(topic);
-    auto o = options_for(w);
+    auto o = patient(w);
     o.policies["default"].selector.use = "hash";
     o.policies["default"].fault.use = "none";
     o.policies["default"].ordered = true;
@@ -217,7 +224,7 @@ void ordered_auto_batches(world& w, const std::string& topic)
 /// Messages of 128 bytes a second, all sent at once.
 double rate_of(world& w, const std::string& topic, bool batched)
 {
-    auto o = options_for(w);
+    auto o = patient(w);
     o.auto_batch = batched;
     o.send_timeout = 60s;
     auto p = started(o);
@@ -247,7 +254,7 @@ void batches_are_faster(world& w, const std::string& topic)
 void transactions(world& w, const std::string& topic)
 {
     w.create_topic(topic);
-    auto o = options_for(w);
+    auto o = patient(w);
     o.group = "PG_tx_" + topic;
     auto p = started(o);
     const auto ends = [](transaction_end e) { return [e](const message&, const receipt&) { return e; }; };
@@ -280,8 +287,8 @@ void transactions(world& w, const std::string& topic)
 void requests(world& w, const std::string& topic)
 {
     w.create_topic(topic);
-    auto p = producer_for(w);
-    auto o = options_for(w);
+    auto p = started(patient(w));
+    auto o = patient(w);
     o.group = "PG_answering";
     o.compress = compression::zlib;
     auto other = started(o);
@@ -301,7 +308,7 @@ void requests(world& w, const std::string& topic)
 void request_that_nobody_answers(world& w, const std::string& topic)
 {
     w.create_topic(topic);
-    auto p = producer_for(w);
+    auto p = started(patient(w));
     send_options within;
     within.timeout = 1s;
     const reply_receipt r = p.request(message(topic, "x"), within);
@@ -314,7 +321,7 @@ void request_that_nobody_answers(world& w, const std::string& topic)
 void old_namespace(world& w, const std::string& topic)
 {
     w.create_topic("NS1%" + topic);
-    auto o = options_for(w);
+    auto o = patient(w);
     o.namespace_v1 = "NS1";
     auto p = started(o);
     const receipt r = p.deliver(message(topic, "x"));
@@ -326,7 +333,7 @@ void new_namespace(world& w, const std::string& topic)
 {
     w.create_topic(topic);
     for (const wire_format format : {wire_format::json, wire_format::rocketmq}) {
-        auto o = options_for(w);
+        auto o = patient(w);
         o.namespace_v2 = "tenant-1";
         o.unit_name = "unit-7";
         o.unit_mode = true;
@@ -339,14 +346,14 @@ void new_namespace(world& w, const std::string& topic)
 
 void questions(world& w, const std::string& topic)
 {
-    auto p = producer_for(w);
+    auto p = started(patient(w));
     topic_settings s;
     s.queues = 2;
     const auto on = p.create_topic(topic, s);
     ASSERT_TRUE(on) << on.error().text;
     EXPECT_EQ(on->size(), w.brokers());
     ASSERT_TRUE(eventually([&] {
-        const auto r = producer_for(w).route(topic);
+        const auto r = started(patient(w)).route(topic);
         return r && r->publish.size() == 2 * w.brokers();
     }));
     send_options to;
