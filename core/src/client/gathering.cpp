@@ -134,10 +134,6 @@ void gatherer::depart(gathering& g)
     for (operation* op : c.members) {
         op->gathered = nullptr;
         op->ride = &c;
-        if (c.members.size() > 1)
-            wire::put_batch_item(c.body, {op->msg.flag(), op->msg.body(), op->properties.view()});
-        else
-            c.body.put(op->msg.body());
     }
     ++g.under_way;
     const std::string address = owner_.address_of_[g.broker->id];
@@ -154,23 +150,29 @@ void gatherer::depart(gathering& g)
 void carrier::encode(wire::buffer& out, std::int32_t opaque)
 {
     core& own = owner_.owner_;
-    const operation* any = nullptr;
-    for (const operation* op : members)
-        any = any == nullptr ? op : any;
+    std::erase(members, nullptr);  // those that got off while there was no connection are told that they were not sent
+    const operation& any = *members.front();
     const bool batch = members.size() > 1;
+    body.clear();
+    for (const operation* op : members) {
+        if (batch)
+            wire::put_batch_item(body, {op->msg.flag(), op->msg.body(), op->properties.view()});
+        else
+            body.put(op->msg.body());
+    }
     wire::send_head h;
     h.group = own.group_;
-    h.topic = any != nullptr ? std::string_view(any->msg.topic()) : std::string_view("-");
+    h.topic = any.msg.topic();
     h.default_topic = own.options_.default_topic;
     h.default_topic_queues = static_cast<std::int32_t>(own.options_.default_topic_queues);
     h.queue_id = from->queue;
     h.born_ms = own.links_->wall_ms();
-    h.flag = batch || any == nullptr ? 0 : any->msg.flag();
+    h.flag = batch ? 0 : any.msg.flag();
     // Of the batch itself only this: ids, keys and tags would take the place of the messages' own.
-    h.properties = !batch && any != nullptr ? any->properties.view()
-                   : from->wait_store       ? std::string_view("WAIT\x01true\x02")
-                                            : std::string_view("WAIT\x01"
-                                                               "false\x02");
+    h.properties = !batch            ? any.properties.view()
+                   : from->wait_store ? std::string_view("WAIT\x01true\x02")
+                                      : std::string_view("WAIT\x01"
+                                                         "false\x02");
     h.broker = from->broker->name;
     h.unit_mode = own.options_.unit_mode;
     h.extra = own.extra_fields_;

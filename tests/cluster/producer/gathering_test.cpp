@@ -241,6 +241,44 @@ TEST_F(Gathering, EndsEachMessageByItsOwnDeadline)
     expect_quiet(p);
 }
 
+TEST_F(Gathering, EndsThousandsThatGetNoAnswer)
+{
+    auto o = batching(cluster);
+    o.send_timeout = 1s;
+    producer p = started(o);
+    ASSERT_TRUE(p.send(message("T", "learn the way")));
+    for (const char* b : {"broker-a", "broker-b"})
+        command(cluster, std::string(b) + " hang");
+    collector c;
+    constexpr int n = 5000;
+    for (int i = 0; i < n; ++i)
+        p.async_send(message("T", std::to_string(i)), c.handler(i));
+    ASSERT_TRUE(c.wait(n)) << c.size();
+    for (const auto& [i, r] : c.receipts())
+        EXPECT_NE(r.outcome, outcome::stored);
+    expect_quiet(p);
+}
+
+TEST_F(Gathering, SaysNotSentOnlyOfWhatWasNotSent)
+{
+    auto o = with_policy(batching(cluster), "best-queue");
+    o.attempts = 1;
+    producer p = started(o);
+    send_options brief, patient;
+    brief.queue = patient.queue = {"broker-a", 0};
+    ASSERT_TRUE(p.send(message("T", "learn the way"), patient));
+    command(cluster, "broker-a refuse");
+    brief.timeout = 50ms;
+    collector c;
+    for (int i = 0; i < 200; ++i)
+        p.async_send(message("T", "x"), i % 2 == 0 ? brief : patient, c.handler(i));
+    ASSERT_TRUE(c.wait(100));
+    command(cluster, "broker-a ok");
+    ASSERT_TRUE(c.wait(200));
+    expect_agreement(cluster, c.receipts());
+    expect_quiet(p);
+}
+
 TEST_F(Gathering, CompletesEverythingWhenTheProducerCloses)
 {
     producer p = started(batching(cluster));
