@@ -6,6 +6,8 @@
 #include "json.hpp"
 #include "options_file.hpp"
 
+#include <config/schema.hpp>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,6 +93,13 @@ int show(const config_arguments& a)
     return out.finish("config show") ? done : failed;
 }
 
+int schema()
+{
+    output out;
+    out.write(config::json_schema());
+    return out.finish("config schema") ? done : failed;
+}
+
 }  // namespace
 
 void add_config(CLI::App& program, chosen_command& chosen)
@@ -109,6 +118,10 @@ void add_config(CLI::App& program, chosen_command& chosen)
         "meant is a warning on stderr.",
         check);
     add("show", "Shows the value of every key and where it came from: a line of the file, or the default.", show);
+    CLI::App& sub = *app.add_subcommand("schema", "Prints a JSON Schema of configurations, for editors; config/schema.json is the same.");
+    auto json = std::make_shared<bool>(false);
+    sub.add_flag("--json", *json, "the same: a schema is JSON");
+    sub.callback([json, &chosen] { chosen = [] { return schema(); }; });
 }
 
 }  // namespace shunt::cli

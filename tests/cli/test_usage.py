@@ -7,7 +7,7 @@ import subprocess
 from support import Case, SHUNT, main, shunt
 
 COMMANDS = (["send"], ["tail"], ["route"], ["cluster"], ["plugin", "list"], ["plugin", "describe"], ["config", "check"], ["config", "show"],
-            ["bench"], ["topic", "create"], ["topic", "show"], ["topic", "offsets"], ["message", "show"], ["message", "recall"], ["answer"])
+            ["config", "schema"], ["bench"], ["topic", "create"], ["topic", "show"], ["topic", "offsets"], ["message", "show"], ["message", "recall"], ["answer"])
 
 
 class Usage(Case):

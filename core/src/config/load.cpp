@@ -1,5 +1,6 @@
 #include <config/load.hpp>
 
+#include <config/keys.hpp>
 #include <config/names.hpp>
 #include <config/tables.hpp>
 #include <config/text_scan.hpp>
@@ -20,69 +21,9 @@ namespace shunt::config {
 
 namespace {
 
-using std::chrono::hours;
 using std::chrono::milliseconds;
-using std::chrono::minutes;
-using std::chrono::seconds;
 
-constexpr std::int64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
 constexpr std::string_view servers_expected = "an array of name servers: [\"HOST:PORT\", ...]";
-
-bool is_record(std::string_view path) noexcept { return path.empty() || is_path(path); }
-constexpr plain_text record_rule{is_record, "a file to write to, of at most 4095 bytes; or empty: none"};
-
-// Every key of [producer] but name_servers, with its rule: f(key, rule, member).
-template <typename F>
-void each_producer_key(F f)
-{
-    using o = producer_options;
-    f("group", group_rule(), &o::group);
-    f("embedded", flag{}, &o::embedded);
-    f("embedded_brokers", whole_number{1, 26}, &o::embedded_brokers);  // broker-a to broker-z
-    f("embedded_queues", whole_number{1, 65535}, &o::embedded_queues);
-    f("send_timeout", duration{milliseconds(1), hours(24)}, &o::send_timeout);
-    f("attempts", whole_number{1, 16}, &o::attempts);
-    f("retry_backoff", duration{milliseconds(0), hours(1)}, &o::retry_backoff);
-    f("retry_backoff_max", duration{milliseconds(0), hours(1)}, &o::retry_backoff_max);
-    f("max_in_flight_messages", whole_number{1, 16'777'216}, &o::max_in_flight_messages);
-    f("max_in_flight_bytes", byte_size{1, 1024 * GiB}, &o::max_in_flight_bytes);
-    f("when_full", enumerated<when_full>{{{"wait", "refuse", "suspend"}}}, &o::when_full);
-    f("max_body", byte_size{1, 15 * MiB}, &o::max_body);  // a frame holds 16 MiB, the header included
-    f("max_properties", byte_size{64, 32767}, &o::max_properties);
-    f("max_delay", duration{milliseconds(1), hours(24 * 366 * 10)}, &o::max_delay);
-    f("write_order_key", flag{}, &o::write_order_key);
-    f("compress", enumerated<compression>{{{"none", "zlib", "lz4", "zstd"}}}, &o::compress);
-    f("compress_level", whole_number{0, 22}, &o::compress_level);
-    f("compress_from", byte_size{1, 15 * MiB}, &o::compress_from);
-    f("max_inflated", byte_size{1, 1 * GiB}, &o::max_inflated);
-    f("auto_batch", flag{}, &o::auto_batch);
-    f("batch_linger", duration{milliseconds(0), minutes(1)}, &o::batch_linger);
-    f("batch_bytes", byte_size{64, 15 * MiB}, &o::batch_bytes);
-    f("batch_messages", whole_number{1, 32768}, &o::batch_messages);
-    f("auto_create_topics", flag{}, &o::auto_create_topics);
-    f("default_topic", topic_rule(), &o::default_topic);
-    f("default_topic_queues", whole_number{1, 65535}, &o::default_topic_queues);
-    f("route_refresh", duration{milliseconds(10), hours(24)}, &o::route_refresh);
-    f("heartbeat", duration{milliseconds(10), minutes(2)}, &o::heartbeat);  // brokers forget a client after 120 s
-    f("connect_timeout", duration{milliseconds(1), hours(1)}, &o::connect_timeout);
-    f("format", enumerated<wire_format>{{{"json", "rocketmq"}}}, &o::format);
-    f("client_id", client_id_rule(), &o::client_id);
-    f("namespace_v1", namespace_rule(), &o::namespace_v1);
-    f("namespace_v2", namespace_rule(), &o::namespace_v2);
-    f("unit_name", namespace_rule(), &o::unit_name);
-    f("unit_mode", flag{}, &o::unit_mode);
-    f("vip_channel", flag{}, &o::vip_channel);
-    f("watch", flag{}, &o::watch);
-    f("record", record_rule, &o::record);
-}
-
-const choice& log_level_rule()
-{
-    static const choice rule{{"off", "error", "warn", "info", "debug"}};
-    return rule;
-}
-
-const whole_number weight_rule{0, 1'000'000};
 
 // What is known of keys while the whole is judged: where they stand, and which were refused already and say nothing.
 struct key_book {
@@ -236,7 +177,7 @@ private:
     void read_producer()
     {
         table_reader producer = table("producer");
-        each_producer_key([&](std::string_view key, const auto& rule, auto member) {
+        each_producer_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
             if (key == "embedded")
                 read_name_servers(producer);  // in the order of config/shunt.toml
             const std::string path = producer.path_of(key);
@@ -490,7 +431,7 @@ std::vector<problem> check_options(const producer_options& o)
         if (std::find(o.name_servers.begin(), here, *here) != here)
             add_problem(problems, {}, key, in_marks(*here), "a name server not named before");
     }
-    each_producer_key([&](std::string_view key, const auto& rule, auto member) {
+    each_producer_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
         check_value(o.*member, rule, fmt::format("producer.{}", key), {}, problems);
     });
     check_value(o.log_level, log_level_rule(), "log.level", {}, problems);

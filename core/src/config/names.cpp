@@ -200,17 +200,18 @@ bool is_sha256(std::string_view text) noexcept
 
 plain_text topic_rule()
 {
-    return {is_topic, "a topic: 1 to 127 of A-Z a-z 0-9 _ - % |", topic_advice};
+    return {is_topic, "a topic: 1 to 127 of A-Z a-z 0-9 _ - % |", topic_advice, "^[a-zA-Z0-9_%|-]{1,127}$"};
 }
 
 plain_text topic_pattern_rule()
 {
-    return {is_topic_pattern, "a topic or a pattern of topics: 1 to 127 of A-Z a-z 0-9 _ - % | and * for any run of characters"};
+    return {is_topic_pattern, "a topic or a pattern of topics: 1 to 127 of A-Z a-z 0-9 _ - % | and * for any run of characters", nullptr,
+            "^[a-zA-Z0-9_%|*-]{1,127}$"};
 }
 
 plain_text group_rule()
 {
-    return {is_group, "a group: 1 to 120 of A-Z a-z 0-9 _ - % |", group_advice};
+    return {is_group, "a group: 1 to 120 of A-Z a-z 0-9 _ - % |", group_advice, "^[a-zA-Z0-9_%|-]{1,120}$"};
 }
 
 plain_text address_rule()
@@ -220,17 +221,17 @@ plain_text address_rule()
 
 plain_text strategy_name_rule()
 {
-    return {is_strategy_name, "a strategy's name: 1 to 64 of a-z 0-9 -", strategy_advice};
+    return {is_strategy_name, "a strategy's name: 1 to 64 of a-z 0-9 -", strategy_advice, "^[a-z0-9-]{1,64}$"};
 }
 
 plain_text policy_name_rule()
 {
-    return {is_policy_name, "a policy's name: 1 to 64 of A-Z a-z 0-9 _ - ."};
+    return {is_policy_name, "a policy's name: 1 to 64 of A-Z a-z 0-9 _ - .", nullptr, "^[a-zA-Z0-9_.-]{1,64}$"};
 }
 
 plain_text broker_name_rule()
 {
-    return {is_plain_name, "a broker's name: 1 to 255 printable characters, no blank at its ends", blank_advice};
+    return {is_plain_name, "a broker's name: 1 to 255 printable characters, no blank at its ends", blank_advice, "^[^ ](.{0,253}[^ ])?$"};
 }
 
 plain_text room_rule()
@@ -240,7 +241,7 @@ plain_text room_rule()
 
 plain_text client_id_rule()
 {
-    return {is_client_id, "at most 255 printable ASCII characters without blanks, or \"\" for one made by shunt"};
+    return {is_client_id, "at most 255 printable ASCII characters without blanks, or \"\" for one made by shunt", nullptr, "^[!-~]{0,255}$"};
 }
 
 bool is_namespace(std::string_view text) noexcept
@@ -250,17 +251,17 @@ bool is_namespace(std::string_view text) noexcept
 
 plain_text namespace_rule()
 {
-    return {is_namespace, "at most 64 of A-Z a-z 0-9 _ -, or \"\" for none"};
+    return {is_namespace, "at most 64 of A-Z a-z 0-9 _ -, or \"\" for none", nullptr, "^[a-zA-Z0-9_-]{0,64}$"};
 }
 
 plain_text path_rule()
 {
-    return {is_path, "a path of 1 to 4095 bytes"};
+    return {is_path, "a path of 1 to 4095 bytes", nullptr, "^.{1,4095}$"};
 }
 
 plain_text sha256_rule()
 {
-    return {is_sha256, "a SHA-256 sum: 64 hexadecimal digits", sha256_advice};
+    return {is_sha256, "a SHA-256 sum: 64 hexadecimal digits", sha256_advice, "^[0-9a-fA-F]{64}$"};
 }
 
 }  // namespace shunt::config

@@ -1,5 +1,6 @@
 #include <config/tables.hpp>
 
+#include <config/keys.hpp>
 #include <config/names.hpp>
 #include <config/toml_text.hpp>
 
@@ -14,14 +15,6 @@
 namespace shunt::config {
 
 namespace {
-
-const whole_number max_images_rule{1, 1024};
-
-const enumerated<shunt::when_no_queue>& no_queue_rule()
-{
-    static const enumerated<shunt::when_no_queue> rule{{{"wait", "any", "fail"}}};
-    return rule;
-}
 
 // ---- key_from ----
 
@@ -57,11 +50,6 @@ std::string key_source_advice(std::string_view text)
     if (text.substr(0, property_prefix.size()) == property_prefix)
         return "a property's name has no blanks and no control characters, and is not empty";
     return "";
-}
-
-plain_text key_source_rule()
-{
-    return {is_key_source, "'order-key', 'keys' or 'property:NAME'", key_source_advice};
 }
 
 // ---- strategies ----
@@ -200,6 +188,11 @@ void read_load(table_reader& plugins, const std::string& folder, std::map<std::s
 }  // namespace
 
 // ---- policies ----
+
+plain_text key_source_rule()
+{
+    return {is_key_source, "'order-key', 'keys' or 'property:NAME'", key_source_advice, "^(order-key|keys|property:[^ ]{1,255})$"};
+}
 
 std::string to_string(const key_source& k)
 {

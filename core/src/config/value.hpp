@@ -77,6 +77,7 @@ struct plain_text {
     bool (*valid)(std::string_view);
     std::string_view what;
     std::string (*advice)(std::string_view) = nullptr;  ///< a hint for text that `valid` refuses
+    std::string_view pattern = "";  ///< for the schema: a regular expression that all valid text, and little else, matches; empty: none
     [[nodiscard]] std::string expected() const { return std::string(what); }
     [[nodiscard]] bool fits(std::string_view v) const { return valid(v); }
     [[nodiscard]] std::string show(const std::string& v) const;

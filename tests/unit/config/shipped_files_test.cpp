@@ -2,6 +2,7 @@
 
 #include "situation.hpp"
 
+#include <config/schema.hpp>
 #include <plugin/registry.hpp>
 
 #include <boost/json.hpp>
@@ -175,6 +176,11 @@ std::string as_schema_path(std::string key)
     for (std::size_t at; (at = key.find("[0]")) != std::string::npos;)
         key.replace(at, 3, "[]");
     return key;
+}
+
+TEST(Schema, IsMadeOfTheReadersRules)
+{
+    EXPECT_EQ(text_of(folder / "schema.json"), shunt::config::json_schema()) << "write it anew: shunt config schema >config/schema.json";
 }
 
 TEST(Schema, KnowsExactlyTheKeysOfTheReader)

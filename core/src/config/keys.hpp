@@ -1,0 +1,101 @@
+// The keys of a configuration that are plain values: each with its rule and what it is, once for the reader, for
+// `shunt config show`, for the comparison of two configurations and for the schema.
+
+#pragma once
+
+#include <config/names.hpp>
+#include <config/value.hpp>
+
+#include <shunt/options.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+
+namespace shunt::config {
+
+inline constexpr std::int64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
+
+/// Where a recorded run is written to.
+[[nodiscard]] inline bool is_record(std::string_view path) noexcept { return path.empty() || is_path(path); }
+inline constexpr plain_text record_rule{is_record, "a file to write to, of at most 4095 bytes; or empty: none", nullptr, "^.{0,4095}$"};
+
+/// Every key of [producer] but name_servers, in the order of config/shunt.toml: f(key, rule, member, what it is).
+template <typename F>
+void each_producer_key(F f)
+{
+    using std::chrono::hours;
+    using std::chrono::milliseconds;
+    using std::chrono::minutes;
+    using o = producer_options;
+    f("group", group_rule(), &o::group, "the producer group brokers see");
+    f("embedded", flag{}, &o::embedded, "a cluster inside this process, for trying out, instead of name_servers");
+    // broker-a to broker-z
+    f("embedded_brokers", whole_number{1, 26}, &o::embedded_brokers, "its brokers, called broker-a, broker-b, ...");
+    f("embedded_queues", whole_number{1, 65535}, &o::embedded_queues, "queues of a topic on each of them");
+    f("send_timeout", duration{milliseconds(1), hours(24)}, &o::send_timeout, "a whole send: route look-up, waiting and retries included");
+    f("attempts", whole_number{1, 16}, &o::attempts, "tries in that time; each has its share of what is left");
+    f("retry_backoff", duration{milliseconds(0), hours(1)}, &o::retry_backoff,
+      "pause before a broker this send already tried; none before another one");
+    f("retry_backoff_max", duration{milliseconds(0), hours(1)}, &o::retry_backoff_max,
+      "the pause doubles up to this, and is drawn at random below it");
+    f("max_in_flight_messages", whole_number{1, 16'777'216}, &o::max_in_flight_messages, "messages on their way at once");
+    f("max_in_flight_bytes", byte_size{1, 1024 * GiB}, &o::max_in_flight_bytes, "bytes of messages on their way at once");
+    f("when_full", enumerated<when_full>{{{"wait", "refuse", "suspend"}}}, &o::when_full,
+      "when that is met: wait until there is room or the deadline comes; refuse; suspend: as wait, but an async send never holds up its caller");
+    // a frame holds 16 MiB, the header included
+    f("max_body", byte_size{1, 15 * MiB}, &o::max_body, "larger bodies are refused before they are sent, as brokers would");
+    f("max_properties", byte_size{64, 32767}, &o::max_properties, "tag, keys and properties of a message together");
+    f("max_delay", duration{milliseconds(1), hours(24 * 366 * 10)}, &o::max_delay,
+      "delays and delivery times beyond it are refused, as brokers would");
+    f("write_order_key", flag{}, &o::write_order_key, "write the order key into the message, as property __SHARDINGKEY");
+    f("compress", enumerated<compression>{{{"none", "zlib", "lz4", "zstd"}}}, &o::compress,
+      "compress bodies; those that would not shrink go as they are. Consumers before 4.9.4 know zlib only");
+    f("compress_level", whole_number{0, 22}, &o::compress_level, "1 to 9 (zlib), 12 (lz4), 22 (zstd); 0: what the algorithm usually does");
+    f("compress_from", byte_size{1, 15 * MiB}, &o::compress_from, "smaller bodies go as they are");
+    f("max_inflated", byte_size{1, 1 * GiB}, &o::max_inflated, "replies and messages read back that would be larger are refused");
+    f("auto_batch", flag{}, &o::auto_batch, "messages for one queue travel together while others are under way to it");
+    f("batch_linger", duration{milliseconds(0), minutes(1)}, &o::batch_linger,
+      "a message waits at most so long for others, and not at all while nothing is under way");
+    f("batch_bytes", byte_size{64, 15 * MiB}, &o::batch_bytes, "of a batch, encoded; larger messages go alone");
+    f("batch_messages", whole_number{1, 32768}, &o::batch_messages, "of a batch");
+    f("auto_create_topics", flag{}, &o::auto_create_topics,
+      "topics the name servers do not know go by the route of the default topic, and are made by the broker");
+    f("default_topic", topic_rule(), &o::default_topic, "its name");
+    f("default_topic_queues", whole_number{1, 65535}, &o::default_topic_queues, "queues asked for on each broker");
+    f("route_refresh", duration{milliseconds(10), hours(24)}, &o::route_refresh, "how often routes are asked for again");
+    // brokers forget a client after 120 s
+    f("heartbeat", duration{milliseconds(10), minutes(2)}, &o::heartbeat,
+      "how often brokers hear of this client; they forget it after 120 s");
+    f("connect_timeout", duration{milliseconds(1), hours(1)}, &o::connect_timeout, "of one connection");
+    f("format", enumerated<wire_format>{{{"json", "rocketmq"}}}, &o::format, "headers on the wire; rocketmq is shorter, and binary");
+    f("client_id", client_id_rule(), &o::client_id, "empty: made from address, process and a random part");
+    f("namespace_v1", namespace_rule(), &o::namespace_v1, "the old kind: topics and the group are NAMESPACE%NAME at the brokers");
+    f("namespace_v2", namespace_rule(), &o::namespace_v2, "the new kind: names stay, every request tells it; for proxies and clouds");
+    f("unit_name", namespace_rule(), &o::unit_name, "part of the client id");
+    f("unit_mode", flag{}, &o::unit_mode, "told with every message");
+    f("vip_channel", flag{}, &o::vip_channel, "sends and questions go to the broker's second port, which is its port - 2");
+    f("watch", flag{}, &o::watch, "take over changes of this file while running");
+    f("record", record_rule, &o::record,
+      "a file that the run is written to at its end, for shunt simulate; with {topic} in its name one for each topic");
+}
+
+[[nodiscard]] inline const choice& log_level_rule()
+{
+    static const choice rule{{"off", "error", "warn", "info", "debug"}};
+    return rule;
+}
+
+inline constexpr whole_number weight_rule{0, 1'000'000};    // [[brokers]] weight
+inline constexpr whole_number max_images_rule{1, 1024};     // [plugins] max_images
+
+/// A policy's when_no_queue.
+[[nodiscard]] inline const enumerated<shunt::when_no_queue>& no_queue_rule()
+{
+    static const enumerated<shunt::when_no_queue> rule{{{"wait", "any", "fail"}}};
+    return rule;
+}
+/// A policy's key_from.
+[[nodiscard]] plain_text key_source_rule();
+
+}  // namespace shunt::config
