@@ -16,6 +16,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -28,6 +30,8 @@
 namespace shunt::cli {
 
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr std::string_view self = "cluster";
 
@@ -122,6 +126,13 @@ std::optional<cluster::script> read_script(const std::string& file)
     return script;
 }
 
+/// Somebody else has the terminal: the shell, with `&` behind the command. Reading from it would stop this process.
+bool in_background()
+{
+    const pid_t front = ::tcgetpgrp(STDIN_FILENO);
+    return front >= 0 && front != ::getpgrp();
+}
+
 int run_cluster(const cluster_arguments& a)
 {
     cluster::script script;
@@ -153,13 +164,22 @@ int run_cluster(const cluster_arguments& a)
             stop.request();
     });
 
+    // A read that comes as the terminal goes to somebody else fails, instead of stopping the cluster.
+    std::signal(SIGTTIN, SIG_IGN);
     line_reader commands(STDIN_FILENO, stop);
     std::string_view line;
     for (;;) {
+        if (in_background()) {
+            if (stop.wait_until(std::chrono::steady_clock::now() + 250ms))
+                return done;
+            continue;
+        }
         const auto status = commands.next(line);
         if (status == line_reader::status::line) {
             if (!desk.carry_out(line, ""))
                 return done;
+        } else if (status == line_reader::status::failed && in_background()) {
+            continue;
         } else if (status == line_reader::status::interrupted || ::isatty(STDIN_FILENO) != 0) {
             return done;
         } else {

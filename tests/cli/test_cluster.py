@@ -1,11 +1,25 @@
 """shunt cluster: the ready line, commands on stdin and from a file, the ledger, and how it ends."""
 
 import json
+import os
 import signal
 import socket
 import subprocess
+import sys
 
-from support import Case, main
+from support import DEADLINE, SHUNT, Case, Lines, main
+
+# What a shell does with `shunt cluster &` and then, told by the pipe, with `fg`. Its standard input is the terminal.
+SHELL = """
+import fcntl, os, subprocess, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+cluster = subprocess.Popen(sys.argv[2:], process_group=0)
+if os.read(int(sys.argv[1]), 1):
+    os.tcsetpgrp(0, cluster.pid)
+else:
+    cluster.kill()
+sys.exit(cluster.wait())
+"""
 
 
 class Cluster(Case):
@@ -103,6 +117,27 @@ class Cluster(Case):
                 self.assertEqual(self.send("--body", "x", config=self.config(cluster.address))["stored"], 1)
                 cluster.interrupt(number)
                 self.assertEqual(cluster.wait(), 0)
+
+    def test_behind_an_ampersand_it_leaves_the_terminal_alone_until_it_is_in_front(self):
+        leader, terminal = os.openpty()
+        told, tell = os.pipe()
+        shell = subprocess.Popen([sys.executable, "-c", SHELL, str(told), SHUNT, "cluster"], stdin=terminal, stdout=subprocess.PIPE,
+                                 text=True, start_new_session=True, pass_fds=[told])
+        out = Lines(shell.stdout)
+        try:
+            os.close(terminal)
+            os.close(told)
+            address = out.until("name server ").removeprefix("name server ")
+            os.write(leader, b"quit\n")  # typed for whoever has the terminal
+            self.assertEqual(self.send("--body", "x", "--count", 100, config=self.config(address))["stored"], 100)
+
+            os.write(tell, b"f")
+            self.assertEqual(shell.wait(timeout=DEADLINE), 0, "it read the line once it was in front")
+        finally:
+            os.close(tell)
+            shell.wait(timeout=DEADLINE)
+            out.end()
+            os.close(leader)
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ addEventListener("load", () => {
           ? all(svg, "path").map(e => point(e, area.left + area.width / 2, area.top + 5))
           : pieces.map(ms => point(svg, area.left + (54 + ms / DATA_END * (wide - 64)) / wide * area.width, area.top + 5));
         return [svg.dataset.picture, { drawn, points, scale: area.width / wide, left: area.left, right: area.right,
-                                       label: svg.getAttribute("aria-label") }];
+                                       label: svg.getAttribute("aria-label"), texts: all(svg, "text").map(text) }];
       })),
     })),
   };
@@ -242,6 +242,20 @@ class Report(Case):
         ranked = self.summary(self.scenario("one-slow"), "--rank")["runs"]
         self.assertEqual([row[0] for row in page.seen["compared"][0][1:]], [run["policy"] for run in ranked])
         self.assertEqual([run["policy"] for run in page.seen["runs"]], [run["policy"] for run in ranked[:4]], "the first four in pictures")
+
+    def test_long_names_of_brokers_keep_what_tells_them_apart(self):
+        with open(self.scenario("one-slow"), encoding="utf-8") as file:
+            text = file.read()
+        for names, shown in ((("broker-a", "broker-b", "broker-c"), ["…oker-a", "…oker-b", "…oker-c"]),
+                             (("amsterdam", "berlin", "copenhagen"), ["amster…", "berlin", "copenh…"]),
+                             (("room-1-master", "room-2-master", "room-3-master"), ["…m-1-m…", "…m-2-m…", "…m-3-m…"])):
+            renamed = text
+            for old, new in zip("abc", names):
+                renamed = renamed.replace(f'"{old}"', f'"{new}"')
+            with self.subTest(names=names):
+                run, = Page(self, self.file("renamed.toml", renamed)).seen["runs"]
+                texts = run["pictures"]["isolation"]["texts"]
+                self.assertEqual([text for text in texts if text in shown], shown, texts)
 
     def test_it_is_readable_in_light_and_dark(self):
         looks = {}

@@ -145,6 +145,16 @@ function shares(run, width) {
     .map(([name, count]) => `${name}: ${number(count)} (${share(count, sum(run.attempts[i]))})`)));
 }
 
+// A long name, cut so that what tells it from the others is left.
+function margin(name) {
+  if (name.length <= 7) return name;
+  let alike = 0;
+  while (alike < name.length && brokers.every(other => other[alike] === name[alike])) ++alike;
+  const from = Math.max(0, Math.min(alike - 2, name.length - 6));
+  if (from === 0) return name.slice(0, 6) + "…";
+  return "…" + (from + 6 < name.length ? name.slice(from, from + 5) + "…" : name.slice(from));
+}
+
 const VERDICTS = { reachable: ["var(--warn)", "avoided"], isolated: ["var(--bad)", "avoided, not reachable"], away: ["var(--away)", "not in the route, or read-only"] };
 function isolation(run, width) {
   // Of many brokers those that had nothing are left out.
@@ -158,7 +168,7 @@ function isolation(run, width) {
       for (const s of run.stretches[b]) bar(s, row * .14, row * .52, VERDICTS[s.said][0]);
       for (const s of run.script[b]) bar(s, row * .76, Math.max(2, row * .13), "var(--script)");
       if (row > 12) {
-        level(svg, width, y + row * .6, name.length > 7 ? name.slice(0, 6) + "…" : name);
+        level(svg, width, y + row * .6, margin(name));
         for (const s of run.script[b])
           if (wide(s) > 7 * s.does.length && !run.stretches[b].some(v => v.from <= s.from && v.to > s.from))
             svg.append(make("text", { x: x(s.from) + 3, y: y + row * .6, class: "dark" }, s.does));
