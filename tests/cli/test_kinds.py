@@ -72,10 +72,13 @@ class Kinds(Case):
         self.send("--body", "makes the topic")
         self.running("answer", "-c", self.config(), "-t", self.topic, "--body", "re: {body}")
 
+        told = []
+
         def answered():
-            return shunt("send", "-c", self.config(), "-t", self.topic, "--body", "hello", "--request", "--timeout", "1s")
-        self.wait_for(lambda: answered().returncode == 0)
-        self.assertIn("reply 0: re: hello", answered().stdout)
+            told.append(shunt("send", "-c", self.config(), "-t", self.topic, "--body", "hello", "--request", "--timeout", "10s"))
+            return told[-1].returncode == 0
+        self.wait_for(answered)  # what was asked before the other side began is not answered
+        self.assertIn("reply 0: re: hello", told[-1].stdout)
 
     def test_a_request_without_a_reply_fails_with_its_reason(self):
         ended = shunt("send", "-c", self.config(), "-t", self.topic, "--body", "x", "--request", "--timeout", "300ms")
