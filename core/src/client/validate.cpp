@@ -97,8 +97,8 @@ std::optional<refusal> check_message(const message& m, std::size_t max_body)
             return refusal{errc::invalid_key, std::string("the order key has ") + bad};
     }
     for (const auto& [name, value] : m.properties()) {
-        const auto bad = [&](const std::string& what) {
-            return refusal{errc::invalid_property, "property " + quoted(name) + " " + what};
+        const auto bad = [&key = name](const std::string& what) {
+            return refusal{errc::invalid_property, "property " + quoted(key) + " " + what};
         };
         if (name.empty())
             return refusal{errc::invalid_property, "a property has an empty name"};

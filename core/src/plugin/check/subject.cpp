@@ -187,7 +187,8 @@ const setting_table& subject::plain_settings()
         };
         plain_.emplace();
         for (const auto& [name, value] : given_) {
-            const bool of_another = !declares(chosen(), name) && std::any_of(classes_.begin(), classes_.end(), [&](const auto& c) { return declares(*c, name); });
+            const auto has_it = [&declares, &key = name](const auto& c) { return declares(*c, key); };
+            const bool of_another = !declares(chosen(), name) && std::any_of(classes_.begin(), classes_.end(), has_it);
             if (!of_another)
                 plain_->emplace(name, value);
         }
