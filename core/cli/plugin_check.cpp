@@ -16,6 +16,7 @@
 #include <chrono>
 #include <cstdint>
 #include <fstream>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -215,12 +216,12 @@ void add_plugin_check(CLI::App& plugin, chosen_command& chosen)
         "check", "Runs the conformance checks over a plugin's file, each in a process of its own with a bound on time and memory.\n"
                  "Exit status: 0 nothing failed (warnings are no failures), 1 something failed or crashed, 2 the file cannot be read.");
     add_text(sub, "FILE", a->file, "the plugin, a shared object")->type_name(" ");
-    add_text(sub, "--kind", a->kind, "only strategies of this kind: selector or fault")->type_name("KIND")->check([](const std::string& kind) {
-        return kind == "selector" || kind == "fault" ? std::string() : "--kind is " + config::in_marks(kind) + "; it must be 'selector' or 'fault'";
-    });
+    add_option(sub, "--kind", config::choice{{"selector", "fault"}}, a->kind, "only strategies of this kind: selector or fault")->type_name("KIND");
     add_text(sub, "--only", a->only, "only these checks")->type_name("NAME[,NAME...]");
     sub.add_option("--set", a->settings, "a setting for the strategies, as in a file: rooms=[\"hz\"]; may be repeated")->type_name("NAME=VALUE")->allow_extra_args(false);
-    sub.add_option("--seed", a->seed, "where the checks' random numbers begin; same seed, same checks")->type_name("N")->capture_default_str();
+    add_option(sub, "--seed", config::whole_number{0, std::numeric_limits<std::int64_t>::max()}, a->seed,
+               "where the checks' random numbers begin, 1 unless said; same seed, same checks")
+        ->type_name("N");
     add_option(sub, "--timeout", config::duration{std::chrono::milliseconds(10), std::chrono::hours(1)}, a->timeout, "how long one check may take (10s)")->type_name("DURATION");
     add_text(sub, "--report", a->report, "also write a page with all results")->type_name("FILE.html");
     sub.add_flag("--json", a->json, "one object: file, strategies, checks with result and detail, counts");

@@ -140,6 +140,36 @@ std::string sha256_of(std::string_view bytes)
 
 // ---- the private copy ----
 
+// Where private copies may lie, first choice first.
+const char* place_of_copies(std::string_view variable)
+{
+    return variable.empty() ? "/tmp" : std::getenv(variable.data());
+}
+constexpr std::array variables_of_places{"XDG_RUNTIME_DIR", "TMPDIR", ""};
+
+// Folders of processes that were killed. One of a living process in another pid namespace may be taken for such:
+// that process has mapped its files and goes on.
+void remove_orphans(const std::string& in)
+{
+    std::error_code ignored;
+    for (fs::directory_iterator i(in, fs::directory_options::skip_permission_denied, ignored), end; i != end;
+         i.increment(ignored)) {
+        const std::string name = i->path().filename().string();
+        struct stat st {};
+        pid_t pid = 0;
+        if (!name.starts_with("shunt-") || name.size() < 14)
+            continue;
+        const auto [rest, failure] = std::from_chars(name.data() + 6, name.data() + name.size(), pid);
+        if (failure != std::errc{} || pid <= 0 || *rest != '-' || name.data() + name.size() - rest != 7)
+            continue;
+        if (::lstat(i->path().c_str(), &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == ::geteuid() &&
+            ::kill(pid, 0) != 0 && errno == ESRCH) {
+            std::error_code not_ours;
+            fs::remove_all(i->path(), not_ours);
+        }
+    }
+}
+
 // A folder of this process that only this user can enter. Each copy gets a name never used before: the loader knows
 // libraries by name, and gives old code for an old name whatever lies there by now. Copies stay until the process ends,
 // for debuggers and profilers, and because overwriting or cutting a mapped file would be fatal.
@@ -184,8 +214,8 @@ private:
     load_error make(const std::string& file)
     {
         std::string tried;
-        for (const char* const variable : {"XDG_RUNTIME_DIR", "TMPDIR", ""}) {
-            const char* const value = *variable != '\0' ? std::getenv(variable) : "/tmp";
+        for (const char* const variable : variables_of_places) {
+            const char* const value = place_of_copies(variable);
             if (value == nullptr || *value != '/')
                 continue;
             struct statvfs system {};
@@ -204,29 +234,6 @@ private:
         }
         return refuse(file, refusal::copy_failed, "no folder takes a private copy: tried" + tried,
                       "set TMPDIR to a folder that can be written and is not mounted noexec");
-    }
-
-    // Folders of processes that were killed. One of a living process in another pid namespace may be taken for such:
-    // that process has mapped its files and goes on.
-    static void remove_orphans(const std::string& in)
-    {
-        std::error_code ignored;
-        for (fs::directory_iterator i(in, fs::directory_options::skip_permission_denied, ignored), end; i != end;
-             i.increment(ignored)) {
-            const std::string name = i->path().filename().string();
-            struct stat st {};
-            pid_t pid = 0;
-            if (!name.starts_with("shunt-") || name.size() < 14)
-                continue;
-            const auto [rest, failure] = std::from_chars(name.data() + 6, name.data() + name.size(), pid);
-            if (failure != std::errc{} || pid <= 0 || *rest != '-' || name.data() + name.size() - rest != 7)
-                continue;
-            if (::lstat(i->path().c_str(), &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == ::geteuid() &&
-                ::kill(pid, 0) != 0 && errno == ESRCH) {
-                std::error_code not_ours;
-                fs::remove_all(i->path(), not_ours);
-            }
-        }
     }
 
     std::string path_;
@@ -395,6 +402,13 @@ load_error load_image(const file_content& content, std::size_t max_images, std::
     }
     out = all.by_sha256.emplace(content.sha256, made).first->second;
     return {};
+}
+
+void remove_left_copies()
+{
+    for (const char* const variable : variables_of_places)
+        if (const char* const value = place_of_copies(variable); value != nullptr && *value == '/')
+            remove_orphans(value);
 }
 
 load_error entry_of(const image& loaded, const std::string& file, shunt_entry_fn& out)

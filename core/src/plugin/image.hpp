@@ -34,6 +34,8 @@ enum class path_rules : std::uint8_t {
 class image;
 /// Loads a private copy of `content`, whose static check has passed; the same bytes are loaded once. Thread-safe.
 [[nodiscard]] load_error load_image(const file_content& content, std::size_t max_images, std::shared_ptr<const image>& out);
+/// Removes the private copies that processes of this user left because they were killed.
+void remove_left_copies();
 /// The image's entry; it lies in the image itself and not in a library the image needs.
 [[nodiscard]] load_error entry_of(const image& loaded, const std::string& file, shunt_entry_fn& out);
 

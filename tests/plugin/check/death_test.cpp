@@ -75,6 +75,37 @@ TEST(Hanging, CostsItsWholeTimeOnlyOnce)
     EXPECT_LT(took, 12s);
 }
 
+TEST(Meddling, WithTheFilesOfItsProcessHarmsNoneButItself)
+{
+    const run_result cut = check_file(gallery_file("cut_all_files"), {"create-plain"});
+    EXPECT_EQ(cut.count(verdict::passed), 1u) << complaints(cut);
+    const run_result closed = check_file(gallery_file("close_all_files"), {"create-plain"});
+    EXPECT_NE(complaints(closed).find("the report of its process is lost"), std::string::npos) << complaints(closed);
+}
+
+TEST(Flooding, OfStdoutTakesNoMoreMemoryThanIsAllowed)
+{
+    const run_result r = check_file(gallery_file("flood_output"), {"create-plain"});
+    EXPECT_NE(complaints(r).find("killed by signal 25 (File size limit exceeded), in create"), std::string::npos) << complaints(r);
+}
+
+TEST(Hanging, WhenAllIsDoneIsToldOnce)
+{
+    const run_result r = check_file(gallery_file("hang_at_exit"), {"create-plain", "select-range", "texts"}, 2s);
+    EXPECT_EQ(r.count(verdict::crashed), 1u) << complaints(r);
+    EXPECT_NE(complaints(r).find("did not come back within 2000 ms, after the check, when it ended"), std::string::npos) << complaints(r);
+}
+
+TEST(Dying, LeavesNoPrivateCopy)
+{
+    const scratch_folder folder;
+    ASSERT_EQ(setenv("XDG_RUNTIME_DIR", folder.path().c_str(), 1), 0);
+    const run_result r = check_file(gallery_file("aborts_in_select"), {"select-range"});
+    unsetenv("XDG_RUNTIME_DIR");
+    EXPECT_EQ(r.count(verdict::crashed), 1u);
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path())) << *std::filesystem::directory_iterator(folder.path());
+}
+
 TEST(File, ThatCannotBeReadIsNoRun)
 {
     const scratch_folder folder;

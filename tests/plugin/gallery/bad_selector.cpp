@@ -57,6 +57,39 @@ struct instance {
     return status;
 }
 
+// Deeds for GALLERY_DIES_IN_...
+
+[[maybe_unused]] void cut_all_files()
+{
+    for (int fd = 3; fd < 64; ++fd)
+        (void)!ftruncate(fd, 0);
+}
+
+[[maybe_unused]] void close_all_files()
+{
+    for (int fd = 0; fd < 64; ++fd)
+        close(fd);
+}
+
+[[maybe_unused]] void flood_output()
+{
+    static char much[1 << 20];
+    for (int i = 0; i < 1024 && write(1, much, sizeof much) > 0; ++i) {
+    }
+}
+
+[[maybe_unused]] void hang_at_exit()
+{
+    static const bool once = [] {
+        std::atexit([] {
+            while (true)
+                pause();
+        });
+        return true;
+    }();
+    (void)once;
+}
+
 [[maybe_unused]] void work(std::uint64_t steps)
 {
     for (std::uint64_t i = 0; i < steps; ++i)

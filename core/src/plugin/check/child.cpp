@@ -1,5 +1,7 @@
 #include <plugin/check/child.hpp>
 
+#include <plugin/image.hpp>
+
 #include <fmt/format.h>
 
 #include <fcntl.h>
@@ -35,7 +37,11 @@ constexpr int report_fd = 3;
 constexpr std::size_t text_at = 4096;
 constexpr char end_of_field = '\x1f', end_of_record = '\x1e';
 
-/// The beginning of the report file, mapped by both sides, so that it tells where a process was when it died.
+/// Of one file of the process: room for a private copy of the largest plugin. What it says lies in this machine's memory.
+constexpr rlim_t most_written = rlim_t{320} << 20;
+
+/// The beginning of the report file, mapped by the process, so that it tells where that was when it died. Who started the
+/// process only reads: a mapped file that a plugin cuts would be its death too.
 struct head {
     phase where;
     std::uint32_t reserved;
@@ -63,7 +69,7 @@ private:
 /// Above the numbers that the child's own files get, whatever this process has closed.
 int file_in_memory(const char* name)
 {
-    const file_handle first(::memfd_create(name, MFD_CLOEXEC));
+    const file_handle first(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     return first.get() < 0 ? -1 : ::fcntl(first.get(), F_DUPFD_CLOEXEC, report_fd + 1);
 }
 
@@ -184,11 +190,9 @@ child_end run_child(const std::string& helper, const errand& e, const bounds& b,
         return end;
     };
     const file_handle results(file_in_memory("shunt-check")), said(file_in_memory("shunt-check-said"));
-    if (results.get() < 0 || said.get() < 0 || ::ftruncate(results.get(), text_at) != 0)
+    if (results.get() < 0 || said.get() < 0 || ::ftruncate(results.get(), text_at) != 0 ||
+        ::fcntl(results.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
         return failed_to("make a file in memory", errno);
-    const mapped_head top(results.get());
-    if (top.get() == nullptr)
-        return failed_to("map a file in memory", errno);
 
     std::vector<std::string> words{helper, e.basics ? "basics" : "rules", e.file, std::to_string(e.seed), std::to_string(b.memory),
                                    std::string(strategy::to_string(e.kind)), e.strategy, fmt::format("{}", fmt::join(e.rules, ","))};
@@ -223,10 +227,15 @@ child_end run_child(const std::string& helper, const errand& e, const bounds& b,
 
     wait_for(pid, b.time, end);
     read_reports(results.get(), end);
-    end.completed = top.get()->completed == 1 && !end.timed_out;
-    end.rule = bounded(top.get()->rule, sizeof top.get()->rule);
-    end.strategy = bounded(top.get()->strategy, sizeof top.get()->strategy);
-    end.where = std::min(top.get()->where, phase::unload);
+    head top{};
+    if (::pread(results.get(), &top, sizeof top, 0) != static_cast<ssize_t>(sizeof top))
+        return failed_to("read a file in memory", errno);
+    end.completed = top.completed == 1;
+    if (!end.completed || end.death != "exited with 0")
+        remove_left_copies();
+    end.rule = bounded(top.rule, sizeof top.rule);
+    end.strategy = bounded(top.strategy, sizeof top.strategy);
+    end.where = std::min(top.where, phase::unload);
     end.said = last_of(said.get(), 2000);
     if (end.completed && (end.death == "exited with 0" || end.death == unknown_end))
         end.death.clear();
@@ -293,6 +302,8 @@ int child_main(int argc, const char* const* argv, instruments with)
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
+    const rlimit written{most_written, most_written};
+    ::setrlimit(RLIMIT_FSIZE, &written);
     std::uint64_t memory = 0;
     const std::string_view of_memory = argv[4], of_seed = argv[3];
     std::from_chars(of_memory.data(), of_memory.data() + of_memory.size(), memory);
@@ -340,6 +351,7 @@ int child_main(int argc, const char* const* argv, instruments with)
             rest.remove_prefix(std::min(end + 1, rest.size()));
         }
     }
+    top.get()->where = phase::unload;
     top.get()->completed = 1;
     return 0;
 }

@@ -41,7 +41,7 @@ struct report {
 
 struct child_end {
     std::vector<report> reports;  ///< those that were written; the process may have died after
-    bool completed = false;       ///< it did all it was asked for
+    bool completed = false;       ///< it did all it was asked for; it may have died or hung when it ended
     bool timed_out = false;
     std::string death;            ///< "killed by signal 11 (Segmentation fault)", "exited with 3", ...; empty: it completed
     std::string rule, strategy;   ///< what it was at when it died

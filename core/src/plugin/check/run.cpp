@@ -19,9 +19,11 @@ bool applies(const rule& r, strategy_kind kind) noexcept
 /// What a child's end says of the one check it was started for.
 outcome judged(const child_end& end)
 {
-    if (!end.death.empty() || end.reports.empty()) {
-        outcome o{verdict::crashed, fmt::format("its process {}, {}{}", end.death.empty() ? "wrote no report" : end.death,
-                                                end.completed ? "after the check, when it ended" : "in ", end.completed ? "" : to_string(end.where))};
+    if (end.death.empty() && end.reports.empty())
+        return {verdict::crashed, "the report of its process is lost: it closed or replaced a file that is not its own"};
+    if (!end.death.empty()) {
+        outcome o{verdict::crashed, fmt::format("its process {}, {}{}", end.death, end.completed ? "after the check, when it ended" : "in ",
+                                                end.completed ? "" : to_string(end.where))};
         const std::string_view said = std::string_view(end.said).substr(0, end.said.find_last_not_of('\n') + 1);
         const std::string_view last = said.substr(said.rfind('\n') + 1);
         if (!last.empty())
@@ -103,11 +105,11 @@ private:
         if (end.timed_out)
             left_.time = std::min(left_.time, std::chrono::milliseconds(1000));
         outcome o = judged(end);
-        // What dies before a check can begin would die in all that follow.
-        const bool at_start = end.where == phase::load || end.where == phase::entry;
-        if (o.result == verdict::crashed && (at_start || r.name == "create-plain")) {
+        // What dies before a check can begin, or hangs when all is done, would do so in all that follow.
+        const bool in_all = end.where == phase::load || end.where == phase::entry || (end.timed_out && end.completed);
+        if (o.result == verdict::crashed && (in_all || r.name == "create-plain")) {
             dead_ = fmt::format("{}: see {}", o.detail, r.name);
-            dead_for_all_ = at_start;
+            dead_for_all_ = in_all;
         }
         return o;
     }
