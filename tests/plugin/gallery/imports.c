@@ -19,6 +19,12 @@
 static volatile int never_here;
 /* What is passed where a text is wanted. */
 static __attribute__((unused)) char never[2];
+static __attribute__((unused)) pthread_t some_thread;
+static __attribute__((unused)) pthread_key_t some_key;
+static __attribute__((unused)) void *runs(void *nothing)
+{
+    return nothing;
+}
 static shunt_status select_and_call(shunt_selector *self, const shunt_view *view, const shunt_msg *msg, shunt_pick *out)
 {
     (void)self, (void)view, (void)msg;
