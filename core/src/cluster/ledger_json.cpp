@@ -2,6 +2,7 @@
 
 #include <cluster/broker.hpp>
 #include <cluster/embedded_cluster.hpp>
+#include <wire/base64.hpp>
 #include <wire/compress.hpp>
 #include <wire/send.hpp>
 #include <wire/utf8.hpp>
@@ -11,27 +12,6 @@
 #include <optional>
 
 namespace shunt::cluster {
-namespace {
-
-std::string base64(std::string_view bytes)
-{
-    constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    std::string out;
-    out.reserve((bytes.size() + 2) / 3 * 4);
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        const auto at = [&](std::size_t k) -> std::uint32_t {
-            return i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U;
-        };
-        const std::uint32_t three = at(0) << 16 | at(1) << 8 | at(2);
-        out += digits[three >> 18];
-        out += digits[(three >> 12) & 63];
-        out += i + 1 < bytes.size() ? digits[(three >> 6) & 63] : '=';
-        out += i + 2 < bytes.size() ? digits[three & 63] : '=';
-    }
-    return out;
-}
-
-}  // namespace
 
 std::string_view stored_record::property(std::string_view name) const noexcept
 {
@@ -73,7 +53,7 @@ std::string to_json(const stored_record& r)
         put_json_string(line, body);
     }
     else
-        line += R"("body_base64":")" + base64(body) + '"';
+        line += R"("body_base64":")" + wire::to_base64(body) + '"';
     line += fmt::format(R"(,"born_ms":{},"stored_ms":{}}})", r.born_ms, r.stored_ms);
     return line;
 }

@@ -1,64 +1,22 @@
 #include <wire/recall.hpp>
 
+#include <wire/base64.hpp>
+
 #include <array>
 #include <charconv>
 
 namespace shunt::wire {
 
-namespace {
-
-constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
-std::string encoded(std::string_view bytes)
-{
-    std::string out;
-    out.reserve((bytes.size() + 2) / 3 * 4);
-    for (std::size_t i = 0; i < bytes.size(); i += 3) {
-        const auto at = [&](std::size_t k) -> std::uint32_t {
-            return i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0U;
-        };
-        const std::uint32_t three = at(0) << 16 | at(1) << 8 | at(2);
-        out += digits[three >> 18];
-        out += digits[(three >> 12) & 63];
-        out += i + 1 < bytes.size() ? digits[(three >> 6) & 63] : '=';
-        out += i + 2 < bytes.size() ? digits[three & 63] : '=';
-    }
-    return out;
-}
-
-std::optional<std::string> decoded(std::string_view text)
-{
-    while (!text.empty() && text.back() == '=')
-        text.remove_suffix(1);
-    std::string out;
-    std::uint32_t bits = 0;
-    int held = 0;
-    for (const char c : text) {
-        const auto digit = digits.find(c);
-        if (digit == std::string_view::npos)
-            return std::nullopt;
-        bits = bits << 6 | static_cast<std::uint32_t>(digit);
-        held += 6;
-        if (held >= 8) {
-            held -= 8;
-            out += static_cast<char>(bits >> held & 0xFF);
-        }
-    }
-    return out;
-}
-
-}  // namespace
-
 std::string recall_handle(std::string_view topic, std::string_view broker, std::int64_t time_ms, std::string_view unique_key)
 {
     std::string text = "v1 ";
     text.append(topic).append(" ").append(broker).append(" ").append(std::to_string(time_ms)).append(" ").append(unique_key);
-    return encoded(text);
+    return to_base64(text, base64_digits::for_urls);
 }
 
 std::optional<recall_parts> read_recall_handle(std::string_view handle)
 {
-    const auto text = decoded(handle);
+    const auto text = from_base64(handle, base64_digits::for_urls);
     if (!text)
         return std::nullopt;
     std::array<std::string_view, 5> parts;
