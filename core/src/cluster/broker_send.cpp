@@ -7,6 +7,25 @@
 
 namespace shunt::cluster {
 
+namespace {
+
+/// What `from` sent, to be stored as it came.
+new_message received(const peer& from, const wire::send_head& head, std::string_view body, std::int64_t now_ms)
+{
+    new_message m;
+    m.queue_id = head.queue_id;
+    m.flag = head.flag;
+    m.sys_flag = head.sys_flag;
+    m.born_ms = head.born_ms;
+    m.stored_ms = now_ms;
+    m.born_host = from.address();
+    m.properties = head.properties;
+    m.body = body;
+    return m;
+}
+
+}  // namespace
+
 const record& broker::put(topic_log& topic, const new_message& m)
 {
     ++counts_.stored;
@@ -136,16 +155,8 @@ void broker::send(peer& from, const wire::command& request, std::string_view bod
                     "timer message illegal, the delay time should not be bigger than the max delay 259200000ms; or if "
                     "set del msg, the delay time should be bigger than the current time");
 
-    new_message m;
-    m.queue_id = head.queue_id;
-    m.flag = head.flag;
-    m.sys_flag = head.sys_flag;
-    m.born_ms = head.born_ms;
-    m.stored_ms = now_ms;
-    m.born_host = from.address();
-    m.properties = head.properties;
+    new_message m = received(from, head, body, now_ms);
     m.more_properties = more_properties;
-    m.body = body;
     const record* r = nullptr;
     std::string handle;
     if (half) {
@@ -316,15 +327,9 @@ void broker::send_batch(peer& from, const wire::command& request, const wire::se
     ids.reserve(items.size() * (id_prefix_.size() + 17));
     std::int64_t first = -1;
     for (const wire::batch_item& one : items) {
-        new_message m;
-        m.queue_id = head.queue_id;
+        new_message m = received(from, head, one.body, now_ms);
         m.flag = one.flag;
-        m.sys_flag = head.sys_flag;
-        m.born_ms = head.born_ms;
-        m.stored_ms = now_ms;
-        m.born_host = from.address();
         m.properties = one.properties;
-        m.body = one.body;
         const record& r = put(topic, m);
         if (first < 0)
             first = r.queue_offset;
@@ -393,16 +398,9 @@ void broker::reply(peer& from, const wire::command& request, std::string_view bo
     wire::encode(connection->out(), cluster_.style.format, push, body);
     connection->flush();
 
-    new_message m;
+    new_message m = received(from, head, body, now_ms);
     m.queue_id = 0;
-    m.flag = head.flag;
-    m.sys_flag = head.sys_flag;
-    m.born_ms = head.born_ms;
-    m.stored_ms = now_ms;
-    m.born_host = from.address();
-    m.properties = head.properties;
     m.more_properties = stored_properties_;
-    m.body = body;
     const topic_config config{.name = std::string(head.topic), .read_queues = 1, .write_queues = 1, .perm = 6};
     topic_log* topic = store_.find(head.topic);
     const record& r = put(topic != nullptr ? *topic : store_.put_topic(config), m);
