@@ -123,6 +123,7 @@ private:
     operation* new_operation(thread_slot& slot);
     void recycle(operation& op) noexcept;
     /// Fills an operation. False: refused before the wire, its result says why.
+    bool open(operation& op);
     bool prepare(operation& op, bool oneway, message&& m, send_options&& options);
     bool encode_properties(operation& op);
     short_text<56> put_properties(wire::buffer& out, const message& m);

@@ -200,21 +200,29 @@ short_text<56> core::put_properties(wire::buffer& out, const message& m)
     return short_text<56>({id.data(), id_size});
 }
 
+/// Counts an async send as open. False: the producer is closed, and its handler will be told.
+bool core::open(operation& op)
+{
+    open_.fetch_add(1, std::memory_order_seq_cst);
+    if (!closing_.load(std::memory_order_seq_cst))
+        return true;
+    // The I/O side may be gone. No handler runs inside this call: it is the callback thread that tells.
+    open_.fetch_sub(1, std::memory_order_seq_cst);
+    count_.not_sent.fetch_add(1, std::memory_order_relaxed);
+    refuse(op, errc::closed, "the producer is closed");
+    callbacks_.push(shared_from_this(), op, op);
+    return false;
+}
+
 /// A send that is refused before it became one.
 void core::start_refused(errc why, std::string text, detail::completion&& done)
 {
     count_.sends.fetch_add(1, std::memory_order_relaxed);
     operation& op = *new_operation(slots_->mine());
     op.done = std::move(done);
-    open_.fetch_add(1, std::memory_order_seq_cst);
-    const bool closing = closing_.load(std::memory_order_seq_cst);
-    refuse(op, closing ? errc::closed : why, closing ? "the producer is closed" : std::move(text));
-    if (closing) {
-        open_.fetch_sub(1, std::memory_order_seq_cst);
-        count_.not_sent.fetch_add(1, std::memory_order_relaxed);
-        callbacks_.push(shared_from_this(), op, op);
+    if (!open(op))
         return;
-    }
+    refuse(op, why, std::move(text));
     hand_over(op, want::finish, false);
 }
 
@@ -225,15 +233,8 @@ void core::start(bool oneway, message&& m, send_options&& options, detail::compl
     operation& op = *new_operation(slot);
     op.done = std::move(done);
     op.extra = std::move(extra);
-    open_.fetch_add(1, std::memory_order_seq_cst);
-    if (closing_.load(std::memory_order_seq_cst)) {
-        // The I/O side may be gone. No handler runs inside this call: it is the callback thread that tells.
-        open_.fetch_sub(1, std::memory_order_seq_cst);
-        count_.not_sent.fetch_add(1, std::memory_order_relaxed);
-        refuse(op, errc::closed, "the producer is closed");
-        callbacks_.push(shared_from_this(), op, op);
+    if (!open(op))
         return;
-    }
     if (!prepare(op, oneway, std::move(m), std::move(options))) {
         hand_over(op, want::finish, false);
         return;
