@@ -8,7 +8,7 @@
 #pragma once
 
 #include <shunt/sdk/abi.h>
-#include <shunt/sdk/testing/fake_host.hpp>
+#include <shunt/sdk/testing/instance.hpp>
 #include <shunt/sdk/testing/plugin.hpp>
 #include <shunt/sdk/testing/route.hpp>
 #include <shunt/sdk/testing/settings.hpp>
@@ -37,20 +37,10 @@ struct judgement {
     }
 };
 
-class fault {
+class fault : public detail::instance_of<shunt_fault_class, shunt_fault> {
 public:
     explicit fault(const plugin& p, const settings& given = {}, start_at at = {}) : fault(p, given, at, true) {}
     fault(const plugin& p, unchecked_t, const settings& given, start_at at = {}) : fault(p, given, at, false) {}
-    fault(const fault&) = delete;
-    fault& operator=(const fault&) = delete;
-    ~fault()
-    {
-        if (instance_ != nullptr)
-            table_.destroy(instance_);
-    }
-
-    [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
-    [[nodiscard]] shunt_status status() const noexcept { return status_; }
 
     /// What happened to an attempt or a probe.
     struct event {
@@ -148,53 +138,18 @@ public:
             misuse(std::string{text(table_.name)} + " offers no state");
         host_.now = now;
         std::string bytes;
-        const shunt_writer w{&bytes, [](void* c, const void* p, std::uint64_t n) -> shunt_status {
-                                 static_cast<std::string*>(c)->append(static_cast<const char*>(p), n);
-                                 return SHUNT_OK;
-                             }};
-        if (table_.export_state(instance_, &w) != SHUNT_OK)
+        if (write_state(bytes) != SHUNT_OK)
             misuse("export_state failed: " + host_.error);
         return bytes;
     }
     shunt_status import_state(std::uint32_t schema, std::string_view bytes, nanoseconds now)
     {
-        must_be_made();
         host_.now = now;
-        return table_.import_state == nullptr ? SHUNT_UNSUPPORTED : table_.import_state(instance_, schema, bytes.data(), bytes.size());
+        return read_state(schema, bytes);
     }
-
-    [[nodiscard]] const shunt_fault_class& table() const noexcept { return table_; }
-    [[nodiscard]] shunt_fault* instance() noexcept { return instance_; }
-    [[nodiscard]] fake_host& host() noexcept { return host_; }
 
 private:
-    fault(const plugin& p, const settings& given, start_at at, bool checked) : table_(p.fault())
-    {
-        const config c{given, table_.params, table_.n_params, table_.param_stride, checked};
-        if (!c.problems().empty()) {
-            status_ = SHUNT_E_CONFIG;
-            refusal_ = c.problems();
-            return;
-        }
-        const shunt_instance i{sizeof i, at.start};
-        status_ = table_.create(host_.table(), c.table(), &i, &instance_);
-        if (status_ != SHUNT_OK)
-            refusal_ = host_.error.empty() ? "create answered status " + std::to_string(status_) + " and no text" : host_.error;
-        else if (instance_ == nullptr)
-            refusal_ = "create answered SHUNT_OK without an instance";
-    }
-
-    void must_be_made() const
-    {
-        if (instance_ == nullptr)
-            misuse("the fault strategy " + std::string{text(table_.name)} + " was not made: " + refusal_);
-    }
-
-    const shunt_fault_class& table_;
-    fake_host host_;
-    shunt_fault* instance_ = nullptr;
-    shunt_status status_ = SHUNT_OK;
-    std::string refusal_;
+    fault(const plugin& p, const settings& given, start_at at, bool checked) : instance_of(p.fault(), "fault strategy", given, at, checked) {}
 };
 
 }  // namespace shunt::sdk::testing

@@ -7,7 +7,7 @@
 
 #include <shunt/sdk/abi.h>
 #include <shunt/sdk/hash.hpp>
-#include <shunt/sdk/testing/fake_host.hpp>
+#include <shunt/sdk/testing/instance.hpp>
 #include <shunt/sdk/testing/plugin.hpp>
 #include <shunt/sdk/testing/route.hpp>
 #include <shunt/sdk/testing/settings.hpp>
@@ -58,21 +58,10 @@ struct answer {
     [[nodiscard]] bool picked() const noexcept { return status == SHUNT_OK && problem.empty(); }
 };
 
-class selector {
+class selector : public detail::instance_of<shunt_selector_class, shunt_selector> {
 public:
     explicit selector(const plugin& p, const settings& given = {}, start_at at = {}) : selector(p, given, at, true) {}
     selector(const plugin& p, unchecked_t, const settings& given, start_at at = {}) : selector(p, given, at, false) {}
-    selector(const selector&) = delete;
-    selector& operator=(const selector&) = delete;
-    ~selector()
-    {
-        if (instance_ != nullptr)
-            table_.destroy(instance_);
-    }
-
-    /// Why it could not be made; empty: it could.
-    [[nodiscard]] const std::string& refusal() const noexcept { return refusal_; }
-    [[nodiscard]] shunt_status status() const noexcept { return status_; }
 
     /// One decision, with all there is to know about it.
     answer ask(const route& r, const msg& m = {})
@@ -177,21 +166,9 @@ public:
         if (table_.export_state == nullptr)
             return std::nullopt;
         std::string bytes;
-        const shunt_writer w{&bytes, [](void* c, const void* p, std::uint64_t n) -> shunt_status {
-                                 static_cast<std::string*>(c)->append(static_cast<const char*>(p), n);
-                                 return SHUNT_OK;
-                             }};
-        return table_.export_state(instance_, &w) == SHUNT_OK ? bytes : std::string{};
+        return write_state(bytes) == SHUNT_OK ? bytes : std::string{};
     }
-    shunt_status import_state(std::uint32_t schema, std::string_view bytes)
-    {
-        must_be_made();
-        return table_.import_state == nullptr ? SHUNT_UNSUPPORTED : table_.import_state(instance_, schema, bytes.data(), bytes.size());
-    }
-
-    [[nodiscard]] const shunt_selector_class& table() const noexcept { return table_; }
-    [[nodiscard]] shunt_selector* instance() noexcept { return instance_; }
-    [[nodiscard]] fake_host& host() noexcept { return host_; }
+    shunt_status import_state(std::uint32_t schema, std::string_view bytes) { return read_state(schema, bytes); }
 
     int calls = 0;  ///< how often it was asked
 
@@ -230,36 +207,13 @@ private:
         std::vector<shunt_kv> properties;
     };
 
-    selector(const plugin& p, const settings& given, start_at at, bool checked) : table_(p.selector())
+    selector(const plugin& p, const settings& given, start_at at, bool checked) : instance_of(p.selector(), "selector", given, at, checked)
     {
-        const config c{given, table_.params, table_.n_params, table_.param_stride, checked};
-        if (!c.problems().empty()) {
-            status_ = SHUNT_E_CONFIG;
-            refusal_ = c.problems();
-            return;
-        }
-        const shunt_instance i{sizeof i, at.start};
-        status_ = table_.create(host_.table(), c.table(), &i, &instance_);
-        if (status_ != SHUNT_OK)
-            refusal_ = host_.error.empty() ? "create answered status " + std::to_string(status_) + " and no text" : host_.error;
-        else if (instance_ == nullptr)
-            refusal_ = "create answered SHUNT_OK without an instance";
-        else
+        if (instance_ != nullptr && status() == SHUNT_OK)
             wants_ = table_.wants != nullptr ? table_.wants(instance_) : table_.flags;
     }
 
-    void must_be_made() const
-    {
-        if (instance_ == nullptr)
-            misuse("the selector " + std::string{text(table_.name)} + " was not made: " + refusal_);
-    }
-
-    const shunt_selector_class& table_;
-    fake_host host_;
-    shunt_selector* instance_ = nullptr;
-    shunt_status status_ = SHUNT_OK;
     std::uint32_t wants_ = 0;
-    std::string refusal_;
 };
 
 }  // namespace shunt::sdk::testing
