@@ -183,9 +183,10 @@ class Case(unittest.TestCase):
 
     def file(self, name, text=None):
         path = os.path.join(self.folder, name)
-        if text is not None:
-            with open(path, "w", encoding="utf-8") as file:
+        if text is not None:  # in one step: a program that is still starting may be reading it
+            with open(path + ".new", "w", encoding="utf-8") as file:
                 file.write(text)
+            os.replace(path + ".new", path)
         return path
 
     def config(self, address=None, producer='send_timeout = "60s"', rest=POLICIES):

@@ -70,12 +70,12 @@ class Kinds(Case):
 
     def test_requests_get_replies(self):
         self.send("--body", "makes the topic")
-        self.running("answer", "-c", self.config(), "-t", self.topic, "--body", "re: {body}")
+        self.running("answer", "-c", self.config(), "-t", self.topic, "--body", "re: {body}").err.until("answering")
 
         told = []
 
         def answered():
-            told.append(shunt("send", "-c", self.config(), "-t", self.topic, "--body", "hello", "--request", "--timeout", "10s"))
+            told.append(shunt("send", "-c", self.config(), "-t", self.topic, "--body", "hello", "--request", "--timeout", "5s"))
             return told[-1].returncode == 0
         self.wait_for(answered)  # what was asked before the other side began is not answered
         self.assertIn("reply 0: re: hello", told[-1].stdout)
