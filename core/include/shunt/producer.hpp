@@ -218,7 +218,7 @@ public:
     /// and REPLY_TO_CLIENT, and its broker if that is known. The topic of `m` is not used.
     [[nodiscard]] SHUNT_EXPORT receipt reply(const stored_message& request, message m, send_options options = {});
     /// Answers the requests that come to `topic` from now on, each by `answer`, until the producer closes. For tests, tools
-    /// and small services: it reads every queue, and every program that does so answers every request.
+    /// and small services: it reads every queue, those that come later too, and every program that does so answers every request.
     SHUNT_EXPORT void answer_requests(const std::string& topic, request_answerer answer);
 
     /// The route of a topic, asked for if it is not known. Blocks up to `timeout`.

@@ -249,11 +249,23 @@ private:
     void cancel_requests();
     void reach_repliers(const std::string& topic, std::int64_t deadline_ns, std::function<void()> then);
     void take_reply(net::connection& from, const wire::command& request, std::string_view body);
-    void begin_answering(const std::string& topic, const std::shared_ptr<const request_answerer>& answer);
-    void begin_pulling(const std::string& topic, const std::string& broker, std::int32_t queue,
-                       const std::shared_ptr<const request_answerer>& answer);
-    void pull_requests(const std::string& topic, const std::string& broker, std::int32_t queue, std::int64_t offset,
-                       const std::shared_ptr<const request_answerer>& answer);
+    /// A topic whose requests are answered. Its queues come and go with the route.
+    struct answering {
+        std::string topic;
+        request_answerer answer;
+        std::int64_t since_ms = 0;  // wall clock
+        bool begun = false;         // with the queues of the first route
+        struct place {
+            std::int64_t next = -1;  // offset; -1: not known yet
+            bool pulled = false;
+        };
+        std::map<std::pair<std::string, std::int32_t>, place> places;  // by broker and queue
+    };
+    void begin_answering(const std::shared_ptr<answering>& a);
+    void pull_new_queues(const std::shared_ptr<answering>& a, const route::topic_route& r);
+    [[nodiscard]] bool goes_on(answering& a, const std::string& broker, std::int32_t queue) const;
+    void begin_pulling(const std::shared_ptr<answering>& a, const std::string& broker, std::int32_t queue);
+    void pull_requests(const std::shared_ptr<answering>& a, const std::string& broker, std::int32_t queue);
     void answer_later(std::function<void()> then);
 
     // ---- life (core.cpp) ----
@@ -273,6 +285,7 @@ private:
         std::shared_ptr<const route::topic_route> route;
         std::map<std::string, std::int64_t, std::less<>> aside;  // broker -> until
         op_list waiting;                                         // for the route
+        std::vector<std::shared_ptr<answering>> answered;
         bool retry_armed = false;
         std::vector<target*> targets;
     };

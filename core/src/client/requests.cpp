@@ -8,6 +8,7 @@
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/post.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <set>
 #include <utility>
@@ -279,26 +280,59 @@ receipt core::reply(const stored_message& request, message&& m, send_options&& o
 
 void core::answer_requests(const std::string& topic, request_answerer answer)
 {
-    auto kept = std::make_shared<const request_answerer>(std::move(answer));
-    boost::asio::post(executor_, [self = shared_from_this(), this, topic = wire_topic(topic), kept] {
+    auto a = std::make_shared<answering>();
+    a->topic = wire_topic(topic);
+    a->answer = std::move(answer);
+    boost::asio::post(executor_, [self = shared_from_this(), this, a] {
         links_->refresh();
-        begin_answering(topic, kept);
+        a->since_ms = links_->wall_ms();
+        topics_[a->topic].answered.push_back(a);
+        begin_answering(a);
         links_->flush_all();
     });
 }
 
-void core::begin_answering(const std::string& topic, const std::shared_ptr<const request_answerer>& answer)
+void core::begin_answering(const std::shared_ptr<answering>& a)
 {
     if (closed_io_)
         return;
-    with_route(topic, links_->now_ns() + 3'000'000'000, [this, topic, answer](const auto& route, const ask_error& e) {
+    with_route(a->topic, links_->now_ns() + 3'000'000'000, [this, a](const auto& route, const ask_error& e) {
         if (route == nullptr) {
-            note(observe::level::warn, "requests of topic '" + topic + "' cannot be answered yet: " + e.text);
-            return answer_later([this, topic, answer] { begin_answering(topic, answer); });
+            note(observe::level::warn, "requests of topic '" + a->topic + "' cannot be answered yet: " + e.text);
+            return answer_later([this, a] { begin_answering(a); });
         }
-        for (const route::queue& q : route->subscribe)
-            begin_pulling(topic, route->brokers[q.broker].name, q.queue_id, answer);
+        pull_new_queues(a, *route);
     });
+}
+
+/// The queues of the route that are not pulled: of the first route all, of later ones those that came or came back.
+void core::pull_new_queues(const std::shared_ptr<answering>& a, const route::topic_route& r)
+{
+    for (const route::queue& q : r.subscribe) {
+        const std::string& broker = r.brokers[q.broker].name;
+        answering::place& place = a->places[{broker, q.queue_id}];
+        if (std::exchange(place.pulled, true))
+            continue;
+        if (place.next >= 0)
+            pull_requests(a, broker, q.queue_id);
+        else
+            begin_pulling(a, broker, q.queue_id);
+    }
+    a->begun = true;
+}
+
+/// False: the queue is in the route no more, and is not pulled any longer.
+bool core::goes_on(answering& a, const std::string& broker, std::int32_t queue) const
+{
+    if (closed_io_ || closing_.load())
+        return false;
+    const auto route = routes_->find(a.topic);
+    const bool there = route == nullptr || std::any_of(route->subscribe.begin(), route->subscribe.end(), [&](const route::queue& q) {
+                           return q.queue_id == queue && route->brokers[q.broker].name == broker;
+                       });
+    if (!there)
+        a.places[{broker, queue}].pulled = false;
+    return there;
 }
 
 void core::answer_later(std::function<void()> then)
@@ -312,42 +346,54 @@ void core::answer_later(std::function<void()> then)
     });
 }
 
-void core::begin_pulling(const std::string& topic, const std::string& broker, std::int32_t queue, const std::shared_ptr<const request_answerer>& answer)
+void core::begin_pulling(const std::shared_ptr<answering>& a, const std::string& broker, std::int32_t queue)
 {
+    if (!goes_on(*a, broker, queue))
+        return;
     net::question q;
-    q.code = wire::code::get_max_offset;
-    q.fields = {{"topic", topic}, {"queueId", std::to_string(queue)}, {"committed", "true"}};
-    ask_broker(topic, broker, std::move(q), links_->now_ns() + 3'000'000'000, [=, this](const kept_answer& a) {
-        if (const auto end = a.success() ? a.number("offset") : std::nullopt)
-            return pull_requests(topic, broker, queue, *end, answer);
-        answer_later([=, this] { begin_pulling(topic, broker, queue, answer); });
+    q.fields = {{"topic", a->topic}, {"queueId", std::to_string(queue)}};
+    if (a->begun) {  // a queue that came later: requests may lie there already
+        q.code = wire::code::search_offset_by_timestamp;
+        q.fields.emplace_back("timestamp", std::to_string(a->since_ms));
+        q.fields.emplace_back("boundaryType", "lower");
+    } else {
+        q.code = wire::code::get_max_offset;
+        q.fields.emplace_back("committed", "true");
+    }
+    ask_broker(a->topic, broker, std::move(q), links_->now_ns() + 3'000'000'000, [=, this](const kept_answer& told) {
+        if (const auto end = told.success() ? told.number("offset") : std::nullopt) {
+            a->places[{broker, queue}].next = *end;
+            return pull_requests(a, broker, queue);
+        }
+        answer_later([=, this] { begin_pulling(a, broker, queue); });
     });
 }
 
-void core::pull_requests(const std::string& topic, const std::string& broker, std::int32_t queue, std::int64_t offset,
-                         const std::shared_ptr<const request_answerer>& answer)
+void core::pull_requests(const std::shared_ptr<answering>& a, const std::string& broker, std::int32_t queue)
 {
-    if (closed_io_ || closing_.load())
+    if (!goes_on(*a, broker, queue))
         return;
+    const std::int64_t offset = a->places[{broker, queue}].next;
     net::question q;
     q.code = wire::code::pull_message;
-    q.fields = {{"consumerGroup", "TOOLS_CONSUMER"}, {"topic", topic}, {"queueId", std::to_string(queue)},
+    q.fields = {{"consumerGroup", "TOOLS_CONSUMER"}, {"topic", a->topic}, {"queueId", std::to_string(queue)},
                 {"queueOffset", std::to_string(offset)}, {"maxMsgNums", "32"}, {"sysFlag", "6"}, {"commitOffset", "0"},
                 {"suspendTimeoutMillis", std::string(pull_suspend_ms)}, {"subscription", "*"}, {"subVersion", "0"}, {"expressionType", "TAG"}};
-    ask_broker(topic, broker, std::move(q), links_->now_ns() + pull_patience_ns, [=, this](const kept_answer& a) {
+    ask_broker(a->topic, broker, std::move(q), links_->now_ns() + pull_patience_ns, [=, this](const kept_answer& told) {
         using namespace wire::response;
-        if (!a.answered() || (a.code != success && a.code != pull_not_found && a.code != pull_retry_immediately && a.code != pull_offset_moved))
-            return answer_later([=, this] { pull_requests(topic, broker, queue, offset, answer); });
+        if (!told.answered() ||
+            (told.code != success && told.code != pull_not_found && told.code != pull_retry_immediately && told.code != pull_offset_moved))
+            return answer_later([=, this] { pull_requests(a, broker, queue); });
         std::vector<stored_message> found;
         std::string what;
-        if (a.code == success && !take_stored(a.body, broker, found, what))
+        if (told.code == success && !take_stored(told.body, broker, found, what))
             note(observe::level::warn, "requests from " + broker + " cannot be read: " + what);
         for (stored_message& m : found) {
             if (m.offset < offset || m.property("CORRELATION_ID").empty())
                 continue;
-            callbacks_.post(shared_from_this(), [this, answer, m = std::make_shared<stored_message>(std::move(m))] {
+            callbacks_.post(shared_from_this(), [this, a, m = std::make_shared<stored_message>(std::move(m))] {
                 try {
-                    if (auto body = (*answer)(*m))
+                    if (auto body = a->answer(*m))
                         if (const receipt r = reply(*m, message({}, std::move(*body)), {}); r.outcome != outcome::stored)
                             note(observe::level::warn, "a reply is not delivered: " + (r.reason.empty() ? r.error.message() : r.reason));
                 } catch (const std::exception& e) {
@@ -357,7 +403,8 @@ void core::pull_requests(const std::string& topic, const std::string& broker, st
                 }
             });
         }
-        pull_requests(topic, broker, queue, a.number("nextBeginOffset").value_or(offset), answer);
+        a->places[{broker, queue}].next = told.number("nextBeginOffset").value_or(offset);
+        pull_requests(a, broker, queue);
     });
 }
 

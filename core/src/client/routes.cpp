@@ -212,6 +212,8 @@ void core::route_changed(const std::shared_ptr<const route::topic_route>& r, con
     }
     feed();
     publish_topic(r->topic);
+    for (const auto& answered : t.answered)
+        pull_new_queues(answered, *r);
     // Sends for which there was no queue look again.
     std::vector<operation*> again;
     while (operation* op = queue_waiting_.front()) {

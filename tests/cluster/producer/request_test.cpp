@@ -46,6 +46,21 @@ TEST_F(Requests, GetTheReplyThatIsTheirs)
     expect_quiet(p);
 }
 
+TEST_F(Requests, AreAnsweredOnQueuesThatCameLater)
+{
+    auto often = o;
+    often.route_refresh = 100ms;
+    producer other = started(often), asking = started(often);
+    other.answer_requests("T", [](const stored_message& m) { return "re: " + m.body; });
+    ASSERT_TRUE(eventually([&] { return !p.request(message("T", "are you there"), within(300ms)).error; }));
+    command(cluster, "broker-b queues 6 T");
+    send_options there = within(10s);
+    there.queue = {"broker-b", 5};
+    reply_receipt r;
+    ASSERT_TRUE(eventually([&] { return !(r = asking.request(message("T", "and here"), send_options(there))).error; })) << r.reason;
+    EXPECT_EQ(r.body, "re: and here");
+}
+
 TEST_F(Requests, CarryWhatTheAnsweringSideNeeds)
 {
     auto mine = options_for(cluster);
