@@ -526,6 +526,7 @@ core::choice core::choose(operation& op, thread_slot& slot, thread_slot::cached&
     q.random = slot.random();
     q.now_ns = now;
     q.tried = op.machine.tried();
+    q.properties_of = &op.msg;
     slot.decisions.store(slot.decisions.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     strategy::decision d;
     if (c.set != nullptr) [[likely]] {

@@ -17,6 +17,18 @@ constexpr std::size_t max_tried = 16;
 constexpr std::uint32_t max_looks = 65536;  // levels of filters looked at in one decision
 constexpr std::size_t inline_words = 64;  // masks of up to 4,096 queues need no memory
 
+/// What the application set on it, and nothing that shunt adds.
+void list_properties(const message& m, std::vector<shunt_kv>& out)
+{
+    out.clear();
+    if (m.has_keys())
+        out.push_back({to_str("KEYS"), to_str(m.keys())});
+    if (!m.tag().empty())
+        out.push_back({to_str("TAGS"), to_str(m.tag())});
+    for (const auto& [name, value] : m.properties())
+        out.push_back({to_str(name), to_str(value)});
+}
+
 /// The message as a plugin sees it. Must not move: it points into itself.
 struct facts {
     facts(const snapshot& s, const question& q, std::uint32_t wants) noexcept
@@ -211,7 +223,12 @@ decision decide(const snapshot& s, selector_set& set, const question& q)
     decision d;
     if (s.view.n_queues == 0)
         return d;
-    const facts f(s, q, set.chooser.wants);
+    facts f(s, q, set.wants);
+    if ((set.wants & SHUNT_F_WANTS_PROPS) != 0 && q.properties_of != nullptr) {
+        list_properties(*q.properties_of, set.properties);
+        f.msg.props = set.properties.data();
+        f.msg.n_props = static_cast<std::uint32_t>(set.properties.size());
+    }
     const said answer = set.filters.empty() ? ask(s, set.chooser, s.view, f.msg, d) : ask_filtered(s, set, f.msg, d);
     switch (answer) {
     case said::queue: return d;

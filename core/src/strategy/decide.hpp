@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <shunt/message.hpp>
 #include <strategy/policy.hpp>
 
 #include <cstdint>
@@ -20,6 +21,7 @@ struct question {
     std::uint64_t random = 0;
     std::int64_t now_ns = 0;
     std::span<const std::uint32_t> tried;  ///< broker ids; those not in the route exclude nothing
+    const shunt::message* properties_of = nullptr;  ///< null: there are none
 };
 
 /// `shown` in receipts and decision lines: SHUNT_WHY_* and the host's own words.
@@ -36,7 +38,8 @@ struct decision {
     why because = why::plugin;
 };
 
-/// Takes no lock and allocates nothing (but for routes with filters and over 4,096 queues, and the text of a plugin's error).
+/// Takes no lock and allocates nothing, but for routes with filters and over 4,096 queues, the text of a plugin's error, and
+/// a message with more properties than those before it, where they are wanted.
 [[nodiscard]] decision decide(const snapshot& s, selector_set& set, const question& q);
 
 /// best-queue's rule over `s`, with the set's own cursor: for when_no_queue = any, and where a plugin fails.

@@ -180,11 +180,11 @@ std::unique_ptr<selector_set> policy::make_set(std::uint32_t start, shared_insta
 {
     auto set = std::make_unique<selector_set>();
     set->fallback_cursor = start & 0x7fffffff;
-    const auto fill = [](selector_set::one& o, const selector_maker& maker, shunt_selector* instance) {
+    const auto fill = [&set](selector_set::one& o, const selector_maker& maker, shunt_selector* instance) {
         o.table = &maker.table();
         o.host = &maker.host();
         o.instance = instance;
-        o.wants = o.table->wants != nullptr ? o.table->wants(instance) : o.table->flags;
+        set->wants |= o.table->wants != nullptr ? o.table->flags & o.table->wants(instance) : o.table->flags;
     };
     if (chooser_->concurrent()) {
         shunt_selector* instance = shared.chooser.load(std::memory_order_acquire);

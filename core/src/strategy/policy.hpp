@@ -52,11 +52,12 @@ public:
         const shunt_selector_class* table = nullptr;
         shunt_selector* instance = nullptr;
         host_table* host = nullptr;
-        std::uint32_t wants = 0;
         bool owned = true;  ///< false: a concurrent instance shared by all threads, owned by the policy's topic
     };
     one chooser;
     std::vector<one> filters;
+    std::uint32_t wants = 0;           ///< SHUNT_F_WANTS_*: what any of them does; they all see one message
+    std::vector<shunt_kv> properties;  ///< of the message that is decided for; kept for its memory
     std::uint32_t fallback_cursor = 0;
     std::shared_ptr<const void> keep;  ///< the policy: its code must outlive the instances
 };

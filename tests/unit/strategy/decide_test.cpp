@@ -221,7 +221,136 @@ TEST_F(Decide, GivesHashesOfTheKeyToThoseWhoWantThem)
     }
 }
 
+/// "KEYS=a b, mine=1": what a plugin is shown of a message's properties.
+std::string shown_properties(const shunt_msg& m)
+{
+    std::string all;
+    for (std::uint32_t i = 0; i < m.n_props; ++i)
+        all += (i > 0 ? ", " : "") + std::string(from_str(m.props[i].key)) + "=" + std::string(from_str(m.props[i].value));
+    return all;
+}
+
+/// A selector that writes down the properties it is shown, and what they were when it is asked for them.
+select_function noting(std::vector<std::string>& seen)
+{
+    return [&seen](const shunt_view&, const shunt_msg& m, shunt_pick& p) -> shunt_status {
+        seen.push_back(shown_properties(m));
+        EXPECT_TRUE(m.props != nullptr || m.n_props == 0);
+        p.queue_index = 0;
+        return SHUNT_OK;
+    };
+}
+
+/// With everything an application can set.
+message laden()
+{
+    message m("T", "body");
+    m.set_property("tenant", "acme").set_tag("red").add_key("k1").add_key("k2").set_property("region", "eu").set_property("tenant", "hooli");
+    m.set_order_key("order").set_delay_level(3).set_wait_store(false).set_flag(7);
+    return m;
+}
+
+// Plugins that asked for properties were told that there are none.
+TEST_F(Decide, ShowsTheSelectorThePropertiesTheApplicationSet)
+{
+    selectors()["chooser"].flags = SHUNT_F_WANTS_PROPS;
+    std::vector<std::string> seen;
+    selectors()["chooser"].select = noting(seen);
+    situation at;
+    const message all = laden(), few = message("T", "x").set_property("\xE8\xAE\xA2", ""), no_text = message("T", "x").add_key("");
+    const message none("T", "x");
+    for (const message* m : {&all, &few, &none, &no_text, static_cast<const message*>(nullptr), &all}) {
+        question q;
+        q.properties_of = m;
+        EXPECT_TRUE(decide(*at.s, *at.set, q).picked);
+    }
+    EXPECT_EQ(seen, (std::vector<std::string>{"KEYS=k1 k2, TAGS=red, tenant=hooli, region=eu", "\xE8\xAE\xA2=", "", "KEYS=", "",
+                                              "KEYS=k1 k2, TAGS=red, tenant=hooli, region=eu"}));
+}
+
+TEST_F(Decide, ShowsPropertiesToThoseOnlyWhoWantThem)
+{
+    std::vector<std::string> seen;
+    const message m = laden();
+    question q;
+    q.properties_of = &m;
+    for (const std::uint32_t wants : {0u, SHUNT_F_WANTS_HASH64 | SHUNT_F_WANTS_JAVA_HASH}) {
+        selectors()["chooser"].flags = wants;
+        selectors()["chooser"].select = noting(seen);
+        situation at;
+        EXPECT_TRUE(decide(*at.s, *at.set, q).picked);
+        EXPECT_EQ(at.set->properties.capacity(), 0u) << "nobody pays for what nobody wants";
+    }
+    EXPECT_EQ(seen, (std::vector<std::string>{"", ""}));
+}
+
+TEST_F(Decide, GivesNoMoreThanTheClassDeclaresWhateverTheInstanceWants)
+{
+    struct row {
+        std::uint32_t declared, wanted;
+        bool given;
+    };
+    for (const row& r : {row{SHUNT_F_WANTS_PROPS, SHUNT_F_WANTS_PROPS, true}, row{SHUNT_F_WANTS_PROPS, 0, false},
+                         row{0, SHUNT_F_WANTS_PROPS, false}}) {
+        std::vector<std::string> seen;
+        selectors()["chooser"].flags = r.declared;
+        selectors()["chooser"].wants = r.wanted;
+        selectors()["chooser"].select = noting(seen);
+        situation at;
+        const message m = laden();
+        question q;
+        q.properties_of = &m;
+        EXPECT_TRUE(decide(*at.s, *at.set, q).picked);
+        ASSERT_EQ(seen.size(), 1u);
+        EXPECT_EQ(!seen.front().empty(), r.given) << r.declared << " " << r.wanted;
+    }
+}
+
+TEST_F(Decide, AllocatesForPropertiesOnlyWhileMessagesHaveMoreThanBefore)
+{
+    selectors()["chooser"].flags = SHUNT_F_WANTS_PROPS;
+    situation at;
+    message large("T", "x");
+    for (int i = 0; i < 100; ++i)
+        large.set_property("name-" + std::to_string(i), "value");
+    const message small = laden();
+    question q;
+    q.properties_of = &large;
+    EXPECT_TRUE(decide(*at.s, *at.set, q).picked);
+    const shunt_kv* const memory = at.set->properties.data();
+    for (const message* m : {&small, static_cast<const message*>(&large), &small}) {
+        q.properties_of = m;
+        EXPECT_TRUE(decide(*at.s, *at.set, q).picked);
+        EXPECT_EQ(at.set->properties.data(), memory);
+    }
+}
+
 // ---- filters ----
+
+// A filter was given only what the selector behind it wanted.
+TEST_F(Decide, GivesAFilterWhatItWantsThoughTheSelectorWantsNothing)
+{
+    std::vector<std::string> seen;
+    std::uint64_t hash = 0;
+    selectors()["filter-1"].flags = SHUNT_F_WANTS_PROPS | SHUNT_F_WANTS_HASH64;
+    selectors()["filter-1"].filter = [&](const shunt_view&, const shunt_msg& m, std::uint32_t level, std::uint64_t* mask) -> shunt_status {
+        if (level > 0)
+            return SHUNT_NO_QUEUE;
+        seen.push_back(shown_properties(m));
+        hash = m.hash64;
+        mask[0] = 0b100;
+        return SHUNT_OK;
+    };
+    situation at({{"a"}, {"b"}}, {"filter-1"});
+    const message m = laden();
+    question q;
+    q.has_key = true;
+    q.properties_of = &m;
+    EXPECT_EQ(at.named(decide(*at.s, *at.set, q)), "a-2");
+    EXPECT_EQ(seen, (std::vector<std::string>{"KEYS=k1 k2, TAGS=red, tenant=hooli, region=eu"}));
+    EXPECT_EQ(hash, 0x2d06800538d394c2ULL) << "XXH3-64 of nothing, seed 0";
+}
+
 
 /// A filter whose levels are brokers, one each, in the order given.
 auto levels(std::vector<std::string> brokers)

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +45,7 @@ struct selector_behaviour {
     std::function<shunt_status(const shunt_view&, const shunt_msg&, std::uint32_t level, std::uint64_t* mask)> filter;
     std::function<shunt_status(const shunt_host&)> create;
     std::uint32_t flags = 0;
+    std::optional<std::uint32_t> wants;  // nothing: it has no such function
     int made = 0, destroyed = 0;
     std::vector<std::uint32_t> starts;
 };
@@ -106,6 +108,8 @@ struct tables {
             delete s;
         };
         t.select = [](shunt_selector* s, const shunt_view* v, const shunt_msg* m, shunt_pick* p) { return s->does->select(*v, *m, *p); };
+        if (selectors()[as].wants)
+            t.wants = [](const shunt_selector* s) { return *s->does->wants; };
         if (selectors()[as].filter)
             t.filter = [](shunt_selector* s, const shunt_view* v, const shunt_msg* m, std::uint32_t level, std::uint64_t* mask) {
                 return s->does->filter(*v, *m, level, mask);

@@ -112,7 +112,10 @@ typedef struct shunt_msg {
     int64_t now_ns;                 /* monotonic */
     const uint32_t *tried;          /* brokers this send already tried, as indexes into view.brokers, no repeats */
     uint32_t n_tried, body_len;     /* body_len in bytes */
-    const shunt_kv *props;          /* only if wanted (SHUNT_F_WANTS_PROPS) */
+    /* What the application set on the message, only if wanted (SHUNT_F_WANTS_PROPS), else NULL: KEYS (its keys, joined by
+       blanks) and TAGS (its tag) where it has them, then its own properties in the order in which it set them. No name
+       comes twice; what shunt adds (UNIQ_KEY, WAIT, DELAY, ...) is left out. In `shunt simulate` messages have none. */
+    const shunt_kv *props;
     uint32_t n_props, reserved0;
 } shunt_msg;
 
@@ -216,6 +219,7 @@ typedef struct shunt_param {
 #define SHUNT_F_CONCURRENT 1u    /* select may run on several threads at once on one instance. Without it the host makes
                                     one instance for each sender thread and topic, so a cursor can be a plain member */
 #define SHUNT_F_DETERMINISTIC 2u /* the same view and key give the same queue: no state, no randomness */
+/* What costs something is given on request: what the selector of a policy or one of its filters wants, they all see. */
 #define SHUNT_F_WANTS_HASH64 4u
 #define SHUNT_F_WANTS_JAVA_HASH 8u
 #define SHUNT_F_WANTS_PROPS 16u

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -142,7 +143,16 @@ public:
     [[nodiscard]] std::uint64_t random() const noexcept { return m_->random; }          ///< fresh for each decision
     [[nodiscard]] nanoseconds now() const noexcept { return nanoseconds{m_->now_ns}; }  ///< monotonic
     [[nodiscard]] std::uint32_t body_size() const noexcept { return m_->body_len; }
-    [[nodiscard]] std::span<const shunt_kv> properties() const noexcept { return {m_->props, m_->n_props}; }  ///< if wanted
+    /// What the application set, if wanted: KEYS, TAGS and its own. See shunt_msg.
+    [[nodiscard]] std::span<const shunt_kv> properties() const noexcept { return {m_->props, m_->n_props}; }
+    /// One of them; nothing: it is not set.
+    [[nodiscard]] std::optional<std::string_view> property(std::string_view name) const noexcept
+    {
+        for (const shunt_kv& p : properties())
+            if (text(p.key) == name)
+                return text(p.value);
+        return {};
+    }
 
     /// Brokers this send already tried, as indexes into the view's brokers.
     [[nodiscard]] std::span<const std::uint32_t> tried() const noexcept { return {m_->tried, m_->n_tried}; }
