@@ -154,7 +154,8 @@ public:
     }
 
     /// Sends messages as one batch: of one topic, one order key, one wait_store, without delays and priorities. What would
-    /// be larger than max_body is refused whole; send_options are the batch's. Batches are not compressed.
+    /// be larger than max_body is refused whole; send_options are the batch's. Batches are not compressed. Strategies see
+    /// the batch, with the order key as its key and without the properties of its messages.
     [[nodiscard]] SHUNT_EXPORT result<batch_receipt> send_batch(std::vector<message> messages, send_options options = {});
     /// As send_batch(), but hands the receipt over in every case.
     [[nodiscard]] SHUNT_EXPORT batch_receipt deliver_batch(std::vector<message> messages, send_options options = {});

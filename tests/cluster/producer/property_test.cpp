@@ -99,6 +99,22 @@ TEST(Property, IsSeenAtARetryToo)
         EXPECT_EQ(a.broker, "broker-b");
 }
 
+// A batch goes to one queue, whatever is set on each of its messages.
+TEST(Property, IsNotABatchs)
+{
+    cluster::embedded_cluster cluster;
+    topic(cluster, "T");
+    auto p = sending(cluster, by_property("target"));
+    std::map<std::string, int> brokers;
+    for (int i = 0; i < 24; ++i) {
+        const batch_receipt r = p.deliver_batch({to("broker-b"), to("broker-b")});
+        EXPECT_EQ(r.send.outcome, outcome::stored) << shown(r.send);
+        ++brokers[std::string(r.send.broker)];
+    }
+    EXPECT_EQ(brokers.size(), 3u);
+    EXPECT_EQ(p.counters().plugin_errors, 0u);
+}
+
 TEST(Property, IsNotGivenToAnInstanceThatWantsNone)
 {
     cluster::embedded_cluster cluster;

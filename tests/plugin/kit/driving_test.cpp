@@ -144,6 +144,20 @@ TEST(Selector, ShowsTheMessageAsAHostDoes)
     EXPECT_TRUE(has(all.pick(r, {.key = "k", .hash64 = 5, .java_hash = -6}), "hash 5 -6"));
 }
 
+/// Asks for more than its class declares.
+class greedy : public told {
+public:
+    static constexpr std::uint32_t may_want = SHUNT_F_WANTS_JAVA_HASH;
+    using told::told;
+};
+
+TEST(Selector, IsGivenNoMoreThanItsClassDeclares)
+{
+    selector s{of<greedy>()};
+    EXPECT_EQ(s.pick(route{"a*1"}, {.key = "order-1", .properties = {{"tenant", "acme"}}}),
+              "error: key order-1, attempt 1, tried, hash 0 -1207111310, size 100");
+}
+
 TEST(Selector, BelievesNothingItIsAnswered)
 {
     const plugin p = of<told>();

@@ -114,7 +114,8 @@ typedef struct shunt_msg {
     uint32_t n_tried, body_len;     /* body_len in bytes */
     /* What the application set on the message, only if wanted (SHUNT_F_WANTS_PROPS), else NULL: KEYS (its keys, joined by
        blanks) and TAGS (its tag) where it has them, then its own properties in the order in which it set them. No name
-       comes twice; what shunt adds (UNIQ_KEY, WAIT, DELAY, ...) is left out. In `shunt simulate` messages have none. */
+       comes twice; what shunt adds (UNIQ_KEY, WAIT, DELAY, ...) is left out. Messages that are sent as one batch go to one
+       queue: the batch has no properties, for those in it are of each message. In `shunt simulate` messages have none. */
     const shunt_kv *props;
     uint32_t n_props, reserved0;
 } shunt_msg;

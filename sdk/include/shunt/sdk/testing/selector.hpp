@@ -31,7 +31,7 @@ struct msg {
     bool ordered = false;
     std::uint32_t attempt = 0;             ///< 0: one more than `tried`
     std::uint32_t body_size = 100;
-    std::vector<std::pair<std::string, std::string>> properties = {};
+    std::vector<std::pair<std::string, std::string>> properties = {};  ///< shown where the strategy wants them
     std::optional<std::uint64_t> random = {};
     std::optional<std::uint64_t> hash64 = {};
     std::optional<std::int32_t> java_hash = {};
@@ -210,7 +210,7 @@ private:
     selector(const plugin& p, const settings& given, start_at at, bool checked) : instance_of(p.selector(), "selector", given, at, checked)
     {
         if (instance_ != nullptr && status() == SHUNT_OK)
-            wants_ = table_.wants != nullptr ? table_.wants(instance_) : table_.flags;
+            wants_ = table_.wants != nullptr ? table_.flags & table_.wants(instance_) : table_.flags;
     }
 
     std::uint32_t wants_ = 0;
