@@ -3,6 +3,7 @@
 #include "arguments.hpp"
 #include "command.hpp"
 #include "console.hpp"
+#include "hangups.hpp"
 #include "interrupts.hpp"
 #include "line_reader.hpp"
 #include "options_file.hpp"
@@ -186,15 +187,31 @@ int send(const send_arguments& a)
             return misused;
         }
     }
-    if (!a.record.empty())
-        loaded->options.record = a.record;
+    const auto add_arguments = [&](producer_options& o) {
+        if (!a.record.empty())
+            o.record = a.record;
+        a.kinds.options_of(o);
+    };
+    add_arguments(loaded->options);
     const auto [policy, binding] = policy_of(a, loaded->options);
     const auto send_timeout = a.plan.options.timeout.count() != 0 ? a.plan.options.timeout : loaded->options.send_timeout;
-    a.kinds.options_of(loaded->options);
+    hangups hangup;
     auto made = make_producer(self, std::move(loaded->options));
     if (!made)
         return misused;
     producer& p = *made;
+    hangup.start([&] {
+        std::vector<config::problem> problems;
+        config::loaded again = config::load_file(a.config, problems);
+        add_arguments(again.options);
+        stage_options how;
+        how.who = "SIGHUP";
+        const swap_handle h = problems.empty() ? p.stage(std::move(again.options), std::move(how)) : p.reload(how.who);
+        for (const swap_state on_its_way : {swap_state::staged, swap_state::admitting, swap_state::created})
+            (void)h.wait_past(on_its_way, std::chrono::hours(1));
+        const swap_status s = h.status();
+        complain(self, fmt::format("SIGHUP: swap {}: {}{}{}", s.id, to_string(s.state), s.reason.empty() ? "" : ": ", s.reason));
+    });
     if (!a.has_body && !a.size && ::isatty(STDIN_FILENO) != 0)
         complain(self, "each line typed is a message; ctrl-d ends");
 
@@ -245,6 +262,7 @@ int send(const send_arguments& a)
         });
     }
     const auto took = std::chrono::steady_clock::now() - begun;
+    hangup.stop();
     const counters counts = close_and_count(p, send_timeout);
 
     bool all_well = sum.well() == sum.ended();
@@ -287,6 +305,7 @@ void add_send(CLI::App& program, chosen_command& chosen)
         "send", "Sends messages and tells where each went, how it ended, and how long it took.");
     app.footer("Each message is --body, or made up by --size, or a line of stdin.\n"
                "{i} in --body, --key, --order-key and values of --property is the message's number, from 0.\n"
+               "SIGHUP reads the configuration again and puts what changed in force, if it can change while running.\n"
                "ctrl-c stops, waits for what is under way and tells what came of it; a second one aborts.\n"
                "Exit status: 0 all were stored (one-way: written), 1 some were not, 2 wrong usage or configuration.\n");
     add_text(app, "-c,--config", a->config, "the configuration, see config/shunt.toml")->required()->type_name("FILE");

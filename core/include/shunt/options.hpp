@@ -84,6 +84,23 @@ enum class compression : std::uint8_t { none, zlib, lz4, zstd };
 
 enum class wire_format : std::uint8_t { json, rocketmq };
 
+/// When the code of a plugin file is first run in a process of its own, before it is loaded into this one.
+enum class preflight_rule : std::uint8_t {
+    staged,  ///< for every swap while the producer runs, not at its start (default)
+    always,  ///< at the start as well
+    off,     ///< never
+};
+
+/// How policies are exchanged while the producer runs.
+struct swap_options {
+    preflight_rule preflight = preflight_rule::staged;
+    std::chrono::milliseconds admit{10'000};         ///< from `admitting` to `created`; longer: refused
+    std::chrono::milliseconds decide{3'600'000};     ///< in created, shadow or canary; longer: refused
+    std::chrono::milliseconds probation{300'000};    ///< after it was put in force; 0: none
+    std::chrono::milliseconds quiet{60'000};         ///< ordered topics: a key moves when it was quiet for so long
+    std::uint64_t compare_attempts = 1000;           ///< on each side, before a candidate is found no worse
+};
+
 struct producer_options {
     std::string group = "shunt";
     std::vector<std::string> name_servers;      ///< "host:port", "[v6]:port"
@@ -136,6 +153,8 @@ struct producer_options {
     std::map<std::string, policy_options, std::less<>> policies;  ///< "default" is there if not given
     std::vector<binding_options> bindings;
     std::map<std::string, broker_options, std::less<>> brokers;
+
+    swap_options swap;
 
     std::string log_level = "off";                 ///< off | error | warn | info | debug
     std::string file;                              ///< where it was read from; empty: made in code

@@ -11,6 +11,7 @@
 #include <shunt/options.hpp>
 #include <shunt/receipt.hpp>
 #include <shunt/request.hpp>
+#include <shunt/swap.hpp>
 #include <shunt/transaction.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
@@ -256,6 +257,24 @@ public:
     /// errc::cancelled. Says goodbye to the brokers, ends the threads. Idempotent; from any thread but a handler's, where
     /// it starts the closing and returns at once. True: everything under way ended by itself.
     SHUNT_EXPORT bool close(std::chrono::milliseconds deadline = std::chrono::seconds(3));
+
+    /// Brings other policies, and whatever else can change while sends go on, into force; see swap.hpp. Returns at once:
+    /// the handle tells how far it is. Whatever is wrong with `wanted` makes it `refused`, with every reason.
+    [[nodiscard]] SHUNT_EXPORT swap_handle stage(producer_options wanted, stage_options how = {});
+    /// The same, from a file. A file that cannot be read or is wrong: a swap that is `refused`.
+    [[nodiscard]] SHUNT_EXPORT swap_handle stage_file(const std::string& file, stage_options how = {});
+    /// Stages its own file as that stands now, as `watch = true` does when the file changes. For SIGHUP and the like: call
+    /// it from a thread, not from a signal handler. A producer that was not made from a file: `refused`.
+    SHUNT_EXPORT swap_handle reload(std::string who = "reload");
+    /// The latest swaps, the oldest first; what the producer started with is swap 0.
+    [[nodiscard]] SHUNT_EXPORT std::vector<swap_status> swaps() const;
+    /// One of them; its id() is 0 and its status empty if it is not known (any more).
+    [[nodiscard]] SHUNT_EXPORT swap_handle find_swap(std::uint64_t id) const;
+    /// Puts the policies in force that were so before the present ones, under a new generation. Again: the other way.
+    /// Empty: done; else why not.
+    SHUNT_EXPORT std::string rollback(std::string reason = "asked for");
+    /// Consumers have read what was sent so far: keys of ordered topics need not be quiet to move to their new queue.
+    SHUNT_EXPORT std::string barrier();
 
     [[nodiscard]] SHUNT_EXPORT shunt::counters counters() const;
     /// The executor the producer's I/O runs on. A handler bound to it runs on the I/O thread and must not block.

@@ -25,11 +25,11 @@ std::string number(std::size_t i) { return "message " + std::to_string(i) + " of
 }  // namespace
 
 /// What keeps message `i` out of a batch with the first one; nothing: it fits.
-std::optional<refusal> core::check_member(const std::vector<message>& all, std::size_t i) const
+std::optional<refusal> core::check_member(const std::vector<message>& all, std::size_t i, std::size_t max_body)
 {
     const message& m = all[i];
     const auto bad = [&](errc why, const std::string& text) { return refusal{why, number(i) + " " + text}; };
-    if (auto wrong = check_message(m, options_.max_body))
+    if (auto wrong = check_message(m, max_body))
         return refusal{wrong->why, number(i) + ": " + wrong->text};
     if (m.topic() != all.front().topic())
         return bad(errc::invalid_batch, "is for topic '" + m.topic() + "', the first for '" + all.front().topic() + "'; a batch has one topic");
@@ -53,18 +53,20 @@ core::batch_plan core::plan_batch(std::vector<message>&& all, bool split)
         plan.wrong = refusal{errc::invalid_batch, "the list is empty; a batch has at least one message"};
         return plan;
     }
-    const std::size_t limit = options_.max_body;
+    const epoch_domain::reading mark(epochs_, slots_->mine().epoch);
+    const producer_options& live = in_force_.load(std::memory_order_seq_cst)->table->options;
+    const std::size_t limit = live.max_body;
     wire::buffer properties;
     for (std::size_t i = 0; i < all.size(); ++i) {
-        if (auto wrong = check_member(all, i)) {
+        if (auto wrong = check_member(all, i, limit)) {
             plan.wrong = std::move(wrong);
             return plan;
         }
         properties.clear();
-        const auto id = put_properties(properties, all[i]);
-        if (properties.size() > options_.max_properties) {
+        const auto id = put_properties(properties, all[i], live.write_order_key);
+        if (properties.size() > live.max_properties) {
             plan.wrong = refusal{errc::properties_too_large, number(i) + ": its properties have " + std::to_string(properties.size()) +
-                                                                 " bytes encoded; at most " + std::to_string(options_.max_properties) +
+                                                                 " bytes encoded; at most " + std::to_string(live.max_properties) +
                                                                  " are allowed (max_properties)"};
             return plan;
         }

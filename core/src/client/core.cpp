@@ -65,69 +65,30 @@ std::int64_t month_start_ms()
     return static_cast<std::int64_t>(std::mktime(&parts)) * 1000;
 }
 
-std::string lines(const std::vector<config::problem>& problems)
-{
-    std::string text;
-    for (const config::problem& p : problems)
-        text += (text.empty() ? "" : "\n") + config::to_string(p);
-    return text;
-}
-
 }  // namespace
-
-struct core::parts {
-    producer_options options;
-    std::unique_ptr<plugin::registry> registry;
-    std::unique_ptr<cluster::embedded_cluster> embedded;
-};
 
 boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_options options,
                                                                      std::optional<boost::asio::any_io_executor> executor)
 {
-    if (!options.policies.contains("default"))
-        options.policies.emplace("default", policy_options{});
-    std::vector<config::problem> problems = config::check_options(options);
-    parts p;
-    p.registry = std::make_unique<plugin::registry>(options.plugins, plugin::bundled_folder());
-    if (problems.empty())
-        config::check_strategies(options, *p.registry, problems);
-    if (!problems.empty())
-        return setup_error{lines(problems)};
-    if (!options.record.empty())
-        if (auto wrong = recorder::obstacle(options.record))
-            return setup_error{*std::move(wrong)};
-    if (options.embedded) {
+    std::shared_ptr<core> made(new core(options));
+    core& c = *made;
+    std::string wrong;
+    const auto table = c.build_table(std::move(options), c.options_.swap.preflight == preflight_rule::always, wrong);
+    if (table == nullptr)
+        return setup_error{wrong};
+    if (!c.options_.record.empty())
+        if (auto obstacle = recorder::obstacle(c.options_.record))
+            return setup_error{*std::move(obstacle)};
+    if (c.options_.embedded) {
         cluster::options wanted;
-        wanted.brokers = static_cast<int>(options.embedded_brokers);
-        wanted.queues = static_cast<int>(options.embedded_queues);
+        wanted.brokers = static_cast<int>(c.options_.embedded_brokers);
+        wanted.queues = static_cast<int>(c.options_.embedded_queues);
         wanted.recall = true;
         try {
-            p.embedded = std::make_unique<cluster::embedded_cluster>(wanted);
+            c.embedded_ = std::make_unique<cluster::embedded_cluster>(wanted);
         } catch (const std::exception& e) {
             return setup_error{std::string("embedded cluster: ") + e.what()};
         }
-    }
-    p.options = std::move(options);
-
-    std::shared_ptr<core> made(new core(std::move(p)));
-    core& c = *made;
-    const strategy::class_finder find = [&c](strategy::strategy_kind kind, std::string_view name, std::string& error) {
-        plugin::load_error refused;
-        auto cls = c.registry_->find(kind, name, refused);
-        error = refused.text;
-        return cls;
-    };
-    std::vector<strategy::setting_problem> bad;
-    for (const auto& [name, wanted] : c.options_.policies) {
-        const auto start = static_cast<std::uint32_t>(c.random()) & 0x7fffffff;
-        if (auto pol = strategy::policy::make(name, wanted, find, c, start, bad))
-            c.policies_.emplace(name, std::move(pol));
-    }
-    if (!bad.empty()) {
-        std::vector<config::problem> shown;
-        for (const auto& b : bad)
-            config::add_problem(shown, b.where, b.key, b.found, b.expected, b.hint);
-        return setup_error{lines(shown)};
     }
 
     if (executor) {
@@ -172,6 +133,11 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
     if (!c.options_.record.empty())
         c.recorder_ = std::make_unique<recorder>(c.options_.record, c.options_.plugins);
     c.heartbeat_timer_ = std::make_unique<boost::asio::steady_timer>(c.executor_);
+    for (core_hook* hook : {&c.watch_over_timer_, &c.keys_timer_, &c.watchdog_timer_})
+        hook->owner = &c;
+    c.watch_over_timer_.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->watch_over(); };
+    c.watchdog_timer_.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->look_for_hung_calls(); };
+    c.keys_timer_.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->sweep_keys(); };
     for (core_hook* hook : {&c.verdict_timer_, &c.penalty_timer_, &c.close_timer_, &c.queue_timer_, &c.route_timer_, &c.aside_timer_})
         hook->owner = &c;
     c.verdict_timer_.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->verdict_time(); };
@@ -186,12 +152,12 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
         else
             self.cancel_all();
     };
-    for (const std::string& warning : c.registry_->warnings())
-        c.note(observe::level::warn, warning);
-    config::warn_of_strategies(c.options_, *c.registry_, problems);  // there were none
-    for (const config::problem& warning : problems)
-        c.note(observe::level::warn, config::to_string(warning));
-    boost::asio::post(c.executor_, [made] { made->arm_heartbeat(); });
+    c.start_with(table);
+    boost::asio::post(c.executor_, [made] {
+        made->arm_heartbeat();
+        made->arm_watchdog();
+        made->start_watch();
+    });
     if (c.own_context_ != nullptr)
         c.own_thread_ = std::thread([context = c.own_context_, weak = std::weak_ptr<core>(made)] {
             for (;;) {
@@ -207,11 +173,10 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
     return made;
 }
 
-core::core(parts&& p)
-    : options_(std::move(p.options)), format_(options_.format == wire_format::json ? wire::header_format::json : wire::header_format::binary),
-      registry_(std::move(p.registry)), embedded_(std::move(p.embedded)), log_(options_.log_level),
-      in_flight_(options_.max_in_flight_messages, options_.max_in_flight_bytes),
-      callbacks_([this](operation& op) { run_callback(op); })
+core::core(producer_options options)
+    : options_(std::move(options)), format_(options_.format == wire_format::json ? wire::header_format::json : wire::header_format::binary),
+      log_(options_.log_level), in_flight_(options_.max_in_flight_messages, options_.max_in_flight_bytes),
+      key_maps_(bounded_ns(options_.swap.quiet)), callbacks_([this](operation& op) { run_callback(op); })
 {
     const std::uint64_t seed = true_random();
     random_state_ = seed;
@@ -250,8 +215,11 @@ core::~core()
         while (list != nullptr)
             delete std::exchange(list, list->next);
     }
-    targets_.clear();
+    delete in_force_.load(std::memory_order_relaxed);
+    current_ = previous_ = candidate_ = nullptr;
+    tables_.clear();
     epochs_.collect();
+    targets_.clear();
     links_.reset();
 }
 
@@ -351,11 +319,18 @@ shunt::counters core::counters() const
     c.rejected = get(count_.rejected);
     c.attempts = get(count_.attempts);
     c.decisions = slots_->decisions();
-    for (const auto& [name, pol] : policies_) {
-        c.plugin_errors += pol->plugin_errors.load(std::memory_order_relaxed) + pol->verdicts().errors();
-        c.selector_abstained += pol->abstained.load(std::memory_order_relaxed);
-        if (c.last_plugin_error.empty())
-            c.last_plugin_error = pol->last_failure();
+    {
+        const std::lock_guard lock(tables_lock_);
+        c.plugin_errors = past_plugin_errors_;
+        c.selector_abstained = past_abstained_;
+        for (const auto& table : tables_) {
+            for (const auto& [name, pol] : table->policies) {
+                c.plugin_errors += pol->plugin_errors.load(std::memory_order_relaxed) + pol->verdicts().errors();
+                c.selector_abstained += pol->abstained.load(std::memory_order_relaxed);
+                if (c.last_plugin_error.empty())
+                    c.last_plugin_error = pol->last_failure();
+            }
+        }
     }
     net::link_counters& l = links_->counts();
     c.late_answers = get(l.late_answers);
@@ -491,10 +466,12 @@ void core::closed()
         return;
     links_->clear_timer(close_timer_);
     links_->clear_timer(verdict_timer_);
-    for (core_hook* hook : {&penalty_timer_, &queue_timer_, &route_timer_, &aside_timer_})
+    for (core_hook* hook : {&penalty_timer_, &queue_timer_, &route_timer_, &aside_timer_, &watch_over_timer_, &keys_timer_, &watchdog_timer_})
         links_->clear_timer(*hook);
     probes_.clear();
     checker_.reset();
+    stop_watch();
+    end_swaps();
     links_->close_all("the producer is closed");
     links_->on_turn = nullptr;
     flush_callbacks();

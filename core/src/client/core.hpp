@@ -9,13 +9,16 @@
 #include <client/callbacks.hpp>
 #include <client/epoch.hpp>
 #include <client/gathering.hpp>
+#include <client/helper_threads.hpp>
 #include <client/name_servers.hpp>
 #include <client/names.hpp>
 #include <client/op_list.hpp>
 #include <client/operation.hpp>
+#include <client/policy_table.hpp>
 #include <client/recorder.hpp>
 #include <client/route_cache.hpp>
 #include <client/slots.hpp>
+#include <client/swap_record.hpp>
 #include <client/validate.hpp>
 #include <net/links.hpp>
 #include <observe/log.hpp>
@@ -25,6 +28,9 @@
 #include <shunt/request.hpp>
 #include <shunt/transaction.hpp>
 #include <strategy/policy.hpp>
+#include <swap/compare.hpp>
+#include <swap/key_maps.hpp>
+#include <swap/measures.hpp>
 #include <wire/message_id.hpp>
 
 #include <boost/asio/executor_work_guard.hpp>
@@ -52,10 +58,6 @@
 namespace shunt::cluster {
 class embedded_cluster;
 }
-namespace shunt::plugin {
-class registry;
-}
-
 namespace shunt::client {
 
 /// As nanoseconds, none negative and none beyond some 30 years: sums of such times with the present do not overflow.
@@ -103,7 +105,15 @@ public:
     [[nodiscard]] shunt::counters counters() const;
     [[nodiscard]] boost::asio::any_io_executor executor() const { return executor_; }
     [[nodiscard]] std::string name_server() const;
-    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
+    [[nodiscard]] swap_handle stage(producer_options wanted, stage_options how);
+    [[nodiscard]] swap_handle stage_file(const std::string& file, stage_options how);
+    [[nodiscard]] const std::string& file() const noexcept { return options_.file; }
+    [[nodiscard]] std::vector<swap_status> swaps() const;
+    [[nodiscard]] swap_handle find_swap(std::uint64_t id);
+    enum class swap_verb : std::uint8_t { shadow, canary, promote, rollback, rollback_last, barrier };
+    /// Carries it out on the I/O side and waits for it. Empty: done; else why not.
+    [[nodiscard]] std::string swap_command(swap_verb verb, std::uint64_t id, double share, std::string reason);
 
     // strategy::environment, any thread
     std::int64_t now_ns() override;
@@ -116,26 +126,33 @@ private:
     friend class carrier;
     friend class gatherer;
 
-    struct parts;  // what it is made from, checked
-    core(parts&& p);
+    explicit core(producer_options options);
 
     // ---- sender's side (sends.cpp) ----
     operation* new_operation(thread_slot& slot);
     void recycle(operation& op) noexcept;
     /// Fills an operation. False: refused before the wire, its result says why.
     bool open(operation& op);
-    bool prepare(operation& op, bool oneway, message&& m, send_options&& options);
-    bool encode_properties(operation& op);
-    short_text<56> put_properties(wire::buffer& out, const message& m);
-    void pack(operation& op) const;
+    bool prepare(operation& op, thread_slot& slot, bool oneway, message&& m, send_options&& options);
+    bool encode_properties(operation& op, const producer_options& live);
+    short_text<56> put_properties(wire::buffer& out, const message& m, bool write_order_key);
+    static void pack(operation& op, const producer_options& live);
     void start_refused(errc why, std::string text, detail::completion&& done);
+    [[nodiscard]] std::chrono::milliseconds live_timeout();
     void refuse(operation& op, errc why, std::string text);
     /// Goes on with a send until it needs the I/O side. `io`: called there.
     void drive(operation& op, thread_slot& slot, bool io);
+    [[nodiscard]] bool refuse_when_full(operation& op, thread_slot& slot);
+    [[nodiscard]] bool take_key(operation& op, thread_slot& slot);
     void hand_over(operation& op, want w, bool io);
-    [[nodiscard]] thread_slot::cached* find_target(operation& op, thread_slot& slot);
-    enum class choice : std::uint8_t { picked, no_queue, bad_queue, selector_threw, no_route };
-    choice choose(operation& op, thread_slot& slot, thread_slot::cached& c, std::int64_t now, std::string& text);
+    /// Under an epoch mark. Null: the topic (with the policy that the send names) is not known yet.
+    [[nodiscard]] thread_slot::cached* find_assignment(const policy_table& table, operation& op, thread_slot& slot);
+    enum class choice : std::uint8_t { picked, no_queue, bad_queue, selector_threw, no_route, elsewhere, taken_over };
+    choice choose(operation& op, thread_slot& slot, bool io, std::int64_t now, std::string& text);
+    /// Nothing: the call of the selector took so long that the send was taken over; `op` is nobody's any more.
+    std::optional<strategy::decision> ask(operation& op, thread_slot& slot, thread_slot::cached& c, const strategy::snapshot& s,
+                                          std::int64_t now);
+    static void offer_to_shadow(const operation& op, shadow& beside, std::uint64_t random, std::int64_t now);
     void no_queue(operation& op, bool io, choice why, std::string text);
 
     // ---- batches (batches.cpp) ----
@@ -151,7 +168,7 @@ private:
         std::vector<one_batch> batches;
         std::optional<refusal> wrong;
     };
-    [[nodiscard]] std::optional<refusal> check_member(const std::vector<message>& all, std::size_t i) const;
+    [[nodiscard]] std::optional<refusal> check_member(const std::vector<message>& all, std::size_t i, std::size_t max_body);
     [[nodiscard]] batch_plan plan_batch(std::vector<message>&& all, bool split);
     [[nodiscard]] static message batch_message(const batch_plan& plan, one_batch& b);
     [[nodiscard]] batch_receipt refused_batch(const refusal& wrong);
@@ -192,10 +209,10 @@ private:
     void route_answered(const std::string& topic, route_cache::answer a, std::string_view text);
     void note_route_error(std::string_view text);
     void ask_route(const std::string& topic, bool again, std::int64_t deadline_ns);
-    target* make_target(const std::string& topic, std::string_view policy);
-    [[nodiscard]] std::shared_ptr<strategy::policy> policy_for(std::string_view topic, std::string_view named) const;
-    void publish(target& t);
+    void make_target(const std::string& topic, std::string_view policy);
+    void publish(const policy_table& table, assignment& a);
     void publish_topic(const std::string& topic);
+    void publish_policy(const policy_table& table, const strategy::policy& pol);
     void feed();
     void arm_verdicts();
     void verdict_time();
@@ -268,6 +285,76 @@ private:
     void pull_requests(const std::shared_ptr<answering>& a, const std::string& broker, std::int32_t queue);
     void answer_later(std::function<void()> then);
 
+    // ---- policy tables (tables.cpp) ----
+    using swap_record = swap_handle::record;
+    using record_ptr = std::shared_ptr<swap_record>;
+    struct admission {
+        record_ptr of;
+        producer_options wanted;
+        bool begun = false;
+    };
+    /// Checks, loads and makes all of it. Null: `problems` says what is wrong. Any thread; takes as long as plugins take.
+    [[nodiscard]] std::shared_ptr<policy_table> build_table(producer_options options, bool preflight, std::string& problems);
+    void start_with(const std::shared_ptr<policy_table>& table);
+    void take_in(const std::shared_ptr<policy_table>& table);
+    void set_in_force(const in_force& next);
+    void put_in_force(std::shared_ptr<policy_table> table);
+    void let_go();
+    [[nodiscard]] bool is_needed(const policy_table& table) const;
+    void wake_waiting_for_queues();
+    void pin(operation& op);
+    void unpin(operation& op);
+    [[nodiscard]] policy_table* table_with(std::uint64_t id) const noexcept;
+    [[nodiscard]] std::size_t keys_on_old_maps() const;
+    void sweep_keys();
+    void arm_keys();
+
+    // ---- swaps (swaps.cpp) ----
+    [[nodiscard]] swap_handle new_swap(stage_options how);
+    void next_admission();
+    void admitted(const std::shared_ptr<admission>& a, std::shared_ptr<policy_table> table, const std::string& problems);
+    [[nodiscard]] record_ptr record_of(const policy_table* table) const;
+    void step(swap_record& r, swap_state to, std::string reason = {}, std::int64_t deadline_ns = 0);
+    void drop_candidate(std::string reason);
+    void go_on(swap_record& r);
+    void promote_candidate(swap_record& r);
+    void begin_probation(bool probation);
+    [[nodiscard]] bool moves_ordered_keys(const policy_table& table) const;
+    void start_shadow(double share);
+    void run_shadow(policy_table& table);
+    static void stop_shadow(policy_table& table);
+    void start_canary(swap_record& r, double share);
+    void look_at_candidate(std::int64_t now);
+    void look_at_probation(swap_record& r, std::int64_t now);
+    [[nodiscard]] swap::judgement judge_canary() const;
+    [[nodiscard]] swap::judgement judge_probation() const;
+    std::string roll_back(std::string reason);
+    std::string carry_out(swap_verb verb, std::uint64_t id, double share, std::string reason);
+    void end_swaps();
+    void watch_over();
+    void arm_watch_over();
+    void show_progress();
+
+    // ---- calls that hang (watchdog.cpp) ----
+    struct decider;
+    void decide_elsewhere(operation& op);
+    void run_decider(decider& d);
+    void stop_decider();
+    void arm_watchdog();
+    void look_for_hung_calls();
+    void take_over(thread_slot& slot, std::uint64_t call);
+
+    // ---- files that change (watcher.cpp) ----
+    struct watcher;
+    void start_watch();
+    void stop_watch();
+    void watch_files();
+    void await_file_event();
+    void arm_look_at_files();
+    void look_at_files();
+    void take_file(bool plugins_changed);
+    void say_trouble(std::string text);
+
     // ---- life (core.cpp) ----
     void begin_close(std::int64_t deadline_ns);
     void maybe_closed();
@@ -281,7 +368,8 @@ private:
     static constexpr std::int64_t ask_for_queues_ns = 1'050'000'000;
 
     struct topic_state {
-        std::shared_ptr<const strategy::route_view> view;
+        /// As the tables see it: one for each set of facts about brokers, the first those of the table in force.
+        std::map<const strategy::facts_table*, std::shared_ptr<const strategy::route_view>> views;
         std::shared_ptr<const route::topic_route> route;
         std::map<std::string, std::int64_t, std::less<>> aside;  // broker -> until
         op_list waiting;                                         // for the route
@@ -289,6 +377,8 @@ private:
         bool retry_armed = false;
         std::vector<target*> targets;
     };
+    [[nodiscard]] std::vector<std::string> set_aside(topic_state& t) const;
+    [[nodiscard]] const std::shared_ptr<const strategy::route_view>& view_of(topic_state& t, const policy_table& table);
     struct probe_state : net::timer_hook {
         core* owner = nullptr;
         std::string policy;
@@ -302,10 +392,7 @@ private:
     // Fixed after the start.
     const producer_options options_;
     const wire::header_format format_;
-    const std::uint64_t generation_ = 1;
-    std::unique_ptr<plugin::registry> registry_;
     std::unique_ptr<cluster::embedded_cluster> embedded_;
-    std::map<std::string, std::shared_ptr<strategy::policy>, std::less<>> policies_;
     std::string group_;      // as brokers know it
     std::string client_id_;
     std::vector<std::string> server_addresses_;
@@ -324,6 +411,8 @@ private:
     std::atomic<bool> closing_{false};
     std::atomic<std::uint64_t> open_{0};  // sends accepted and not completed
     std::atomic<std::uint32_t> checks_waiting_{0};
+    std::atomic<const in_force*> in_force_{nullptr};  // replaced by the I/O side; read under an epoch mark
+    std::atomic<std::uint64_t> generation_{1};        // of what is in force
     mutable std::shared_mutex targets_lock_;
     std::map<std::string, std::unique_ptr<target>, std::less<>> targets_;  // topic, or topic NUL policy
     wire::id_origin ids_;
@@ -334,6 +423,11 @@ private:
         std::atomic<std::uint64_t> sends{0}, stored{0}, not_sent{0}, unknown{0}, rejected{0}, attempts{0}, route_changes{0},
             heartbeats{0}, callbacks_threw{0}, lanes{0}, route_queries{0};
     } count_;
+    mutable std::mutex tables_lock_;                  // for tables_ and swaps_: the I/O side writes, others read
+    std::vector<std::shared_ptr<policy_table>> tables_;  // all that are not let go yet
+    std::vector<record_ptr> swaps_;                   // the latest
+    std::uint64_t next_swap_ = 1;
+    std::uint64_t past_plugin_errors_ = 0, past_abstained_ = 0;  // of policies that are gone
 
     // The I/O side's.
     std::shared_ptr<boost::asio::io_context> own_context_;  // the thread's too: a handler on it may be the last owner of the core
@@ -352,6 +446,18 @@ private:
     send::lanes<operation*> lanes_;
     op_list room_waiting_, queue_waiting_, ready_;
     operation* live_ = nullptr;
+    // Policy tables: the one in force, the one before it (for rolling back), and one that may come.
+    std::shared_ptr<policy_table> current_, previous_, candidate_;
+    std::uint64_t next_table_ = 1, next_generation_ = 1, next_map_ = 1;
+    swap::key_maps key_maps_;
+    std::deque<std::shared_ptr<admission>> admissions_;  // the first is at work
+    helper_threads helpers_;
+    std::shared_ptr<watcher> watcher_;  // null: nothing is watched
+    std::size_t tables_going_ = 0;  // let go, and perhaps still looked at
+    swap::tally before_probation_;
+    std::uint64_t errors_at_begin_ = 0, errors_before_ = 0;
+    core_hook watch_over_timer_, keys_timer_, watchdog_timer_;
+    std::shared_ptr<decider> decider_;  // null: none was needed yet
     std::vector<shunt_feedback> feedback_, feeding_;
     std::map<std::pair<std::string, std::uint32_t>, std::unique_ptr<probe_state>> probes_;
     std::deque<std::pair<std::int64_t, strategy::broker_entry*>> penalties_;

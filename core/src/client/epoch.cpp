@@ -4,6 +4,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -36,6 +38,17 @@ void epoch_domain::retire(std::function<void()> free)
     collect();
 }
 
+void epoch_domain::lose(slot& s)
+{
+    s.lost = s.marked.load(std::memory_order_seq_cst);
+    if (s.lost == 0)
+        return;
+    const auto seen = std::stable_partition(retired_.begin(), retired_.end(), [&](const garbage& g) { return g.epoch < s.lost; });
+    std::move(seen, retired_.end(), std::back_inserter(kept_));
+    retired_.erase(seen, retired_.end());
+    epoch_.fetch_add(1, std::memory_order_seq_cst);  // whoever comes in now is marked otherwise
+}
+
 void epoch_domain::collect()
 {
     if (retired_.empty())
@@ -47,7 +60,9 @@ void epoch_domain::collect()
         const std::lock_guard lock(slots_lock_);
         for (const auto& s : slots_) {
             const std::uint64_t marked = s->marked.load(std::memory_order_seq_cst);
-            if (marked != 0 && marked < oldest)
+            if (marked != s->lost)
+                s->lost = 0;
+            if (marked != 0 && marked != s->lost && marked < oldest)
                 oldest = marked;
         }
     }

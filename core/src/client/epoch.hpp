@@ -19,6 +19,7 @@ class epoch_domain {
 public:
     struct alignas(64) slot {
         std::atomic<std::uint64_t> marked{0};  ///< 0: outside
+        std::uint64_t lost = 0;                ///< the writer's: with this mark its reader does not come back; 0: it does
     };
 
     epoch_domain();
@@ -51,6 +52,9 @@ public:
 
     /// One thread at a time: `free` is called when no reader can see any more what was unpublished before this call.
     void retire(std::function<void()> free);
+    /// The reader of `s` may never unmark. What it can see, all of which must be retired by now, is kept for good; what is
+    /// retired later is freed without waiting for it.
+    void lose(slot& s);
     /// Frees what can be freed now.
     void collect();
     [[nodiscard]] std::size_t retired() const noexcept { return retired_.size(); }
@@ -64,7 +68,7 @@ private:
     bool asymmetric_ = false;
     std::mutex slots_lock_;
     std::vector<std::unique_ptr<slot>> slots_;
-    std::vector<garbage> retired_;
+    std::vector<garbage> retired_, kept_;
 };
 
 }  // namespace shunt::client

@@ -74,7 +74,12 @@ void gatherer::bring_followers(gathering& g, operation& head)
         const std::int64_t share = op.machine.share_at(now);
         if (share == 0)
             return false;
+        if (op.goes_by == nullptr)
+            owner_.pin(op);
         op.where = head.where;
+        op.policy = head.policy;
+        op.table = head.table;
+        op.if_no_queue = head.if_no_queue;
         op.broker = head.broker;
         op.queue = head.queue;
         op.why = strategy::why::key;

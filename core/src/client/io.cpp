@@ -155,7 +155,7 @@ void core::service(operation& op)
     case want::route: {
         topic_state& t = topics_[op.msg.topic()];
         wait_in(t.waiting, op);
-        if (t.view == nullptr && t.waiting.size() == 1) {
+        if (t.route == nullptr && t.waiting.size() == 1) {
             std::string asked;
             for (const std::string& a : server_addresses_)
                 asked += (asked.empty() ? "" : ", ") + a;
@@ -174,6 +174,7 @@ void core::service(operation& op)
         op.laned = true;
         if (lanes_.enter(op.msg.topic(), op.key, &op)) {
             count_.lanes.store(lanes_.size(), std::memory_order_relaxed);
+            pin(op);
             resume(op);
         } else {
             links_->set_timer(op.timer, op.machine.deadline_ns());
@@ -364,7 +365,7 @@ void core::attempt_over(operation& op, const net::reply& r, const seat* at)
     rec.broker = op.broker->name;
     rec.queue = op.queue;
     rec.generation = op.generation;
-    rec.policy = op.where->policy_name;
+    rec.policy = op.policy;
     if (m.outcome == outcome::stored) {
         rec.status = static_cast<store_status>(ended.code == 0 ? 0 : ended.code - 9);
         rec.queue = stored.queue_id;
@@ -391,6 +392,8 @@ void core::attempt_over(operation& op, const net::reply& r, const seat* at)
 
     if (recorder_ != nullptr)
         record_attempt(op, ended, a.latency.count());
+    if (policy_table* table = table_with(op.table); table != nullptr && !written)
+        table->measured.add(now, m.outcome, r.latency_ns, op.broker->id);
     if (m.feedback && (at == nullptr || at->nth == 0)) {  // of a batch once
         shunt_feedback& f = feedback_.emplace_back();
         f.struct_size = sizeof f;
@@ -473,6 +476,7 @@ void core::complete(operation& op)
     if (recorder_ != nullptr)
         record_send(op);
     forget_live(op);
+    unpin(op);
     if (op.follows) {
         lanes_.remove(op.msg.topic(), op.key, &op);
         op.follows = op.laned = false;
@@ -491,6 +495,8 @@ void core::leave_lane(operation& op)
     if (const auto next = lanes_.leave(op.msg.topic(), op.key, in_doubt)) {
         operation& head = **next;
         head.follows = false;
+        if (head.goes_by == nullptr)  // else it came along with a head
+            pin(head);
         if (head.ride == nullptr && head.gathered == nullptr) {  // else it is under way already
             links_->clear_timer(head.timer);
             ready_.push_back(head);

@@ -23,6 +23,7 @@ namespace shunt::client {
 class carrier;
 class core;
 struct gathering;
+struct policy_table;
 struct target;
 
 /// What a send asks of the I/O side when its thread cannot go on by itself.
@@ -90,6 +91,9 @@ public:
 
     // The present attempt, as it was decided. No pointer into a plugin or a snapshot.
     target* where = nullptr;
+    std::string_view policy;      // interned
+    std::uint64_t table = 0;      // id of the policy table that decided; 0: the caller did
+    shunt::when_no_queue if_no_queue = shunt::when_no_queue::wait;
     strategy::broker_entry* broker = nullptr;
     std::int32_t queue = -1;
     std::int64_t attempt_start_ns = 0, share_ns = 0;
@@ -104,6 +108,8 @@ public:
     bool has_key = false;
     bool laned = false;           // in a lane: its head, or waiting
     bool ordered = false;
+    policy_table* goes_by = nullptr;  // ordered: every attempt goes by it; the I/O side sees that it stays
+    std::uint64_t map_key = 0;    // of the key, in key_maps
     bool has_room = false;        // counted in what is in flight
     bool completed = false;       // over, its receipt is final
     bool told = false;            // nobody waits for it any more; a write may still read its body

@@ -191,6 +191,28 @@ asked<std::vector<stored_message>> producer::query(const std::string& topic, con
 
 bool producer::close(std::chrono::milliseconds deadline) { return core_->close(deadline); }
 
+swap_handle producer::stage(producer_options wanted, stage_options how) { return core_->stage(std::move(wanted), std::move(how)); }
+
+swap_handle producer::stage_file(const std::string& file, stage_options how) { return core_->stage_file(file, std::move(how)); }
+
+swap_handle producer::reload(std::string who)
+{
+    stage_options how;
+    how.who = std::move(who);
+    return core_->stage_file(core_->file(), std::move(how));
+}
+
+std::vector<swap_status> producer::swaps() const { return core_->swaps(); }
+
+swap_handle producer::find_swap(std::uint64_t id) const { return core_->find_swap(id); }
+
+std::string producer::rollback(std::string reason)
+{
+    return core_->swap_command(client::core::swap_verb::rollback_last, 0, 0, std::move(reason));
+}
+
+std::string producer::barrier() { return core_->swap_command(client::core::swap_verb::barrier, 0, 0, {}); }
+
 shunt::counters producer::counters() const { return core_->counters(); }
 
 producer::executor_type producer::get_executor() const { return core_->executor(); }

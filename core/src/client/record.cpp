@@ -16,9 +16,9 @@ record::recording* core::recording_of(const operation& op)
         return nullptr;
     record::recording* r = recorder_->of(topic, op.machine.start_ns());
     if (r != nullptr && r->policy_name().empty()) {
-        const auto pol = op.where != nullptr ? op.where->pol : policy_for(topic, op.options.policy);
+        const auto& pol = current_->policy_for(topic, op.options.policy);
         r->set_policy(op.machine.start_ns(), pol->name(), pol->options());
-        r->set_route(op.machine.start_ns(), *state->second.route, options_.brokers);
+        r->set_route(op.machine.start_ns(), *state->second.route, *current_->facts);
     }
     return r;
 }
@@ -65,9 +65,9 @@ void core::record_send(const operation& op)
         s.key = op.key;
     s.queue = op.options.queue;
     s.thread = op.thread;
-    s.timeout_ms = (op.options.timeout.count() > 0 ? op.options.timeout : options_.send_timeout).count();
-    s.attempts = std::min(op.options.attempts != 0 ? op.options.attempts : options_.attempts, send::max_attempts);
-    s.policy = op.where != nullptr ? op.where->policy_name : std::string_view(r->policy_name());
+    s.timeout_ms = (op.options.timeout.count() > 0 ? op.options.timeout : current_->options.send_timeout).count();
+    s.attempts = std::min(op.options.attempts != 0 ? op.options.attempts : current_->options.attempts, send::max_attempts);
+    s.policy = !op.policy.empty() ? op.policy : std::string_view(r->policy_name());
     s.outcome = op.result.outcome;
     s.oneway = op.oneway;
     s.by_function = static_cast<bool>(op.options.select);

@@ -43,7 +43,7 @@ void core::start_request(message&& m, send_options&& options, bool on_callback_t
     r->done = std::move(done);
     r->on_callback_thread = on_callback_thread;
     r->start_ns = net::monotonic_ns();
-    const auto timeout = options.timeout.count() != 0 ? options.timeout : options_.send_timeout;
+    const auto timeout = options.timeout.count() != 0 ? options.timeout : live_timeout();
     r->deadline_ns = r->start_ns + bounded_ns(timeout);
     const auto refused = [&](errc why, std::string text) {
         r->result.send.error = make_send_error(why, outcome::not_sent);
@@ -242,7 +242,7 @@ reply_receipt core::deliver_request(message&& m, send_options&& options)
     }
     auto promise = std::make_shared<std::promise<reply_receipt>>();
     auto future = promise->get_future();
-    const auto timeout = options.timeout.count() != 0 ? options.timeout : options_.send_timeout;
+    const auto timeout = options.timeout.count() != 0 ? options.timeout : live_timeout();
     start_request(std::move(m), std::move(options), false, [promise](reply_receipt&& r) { promise->set_value(std::move(r)); });
     if (future.wait_for(std::max(timeout, std::chrono::milliseconds(0)) + std::chrono::milliseconds(500)) == std::future_status::ready)
         return future.get();

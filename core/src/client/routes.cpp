@@ -2,8 +2,6 @@
 
 #include <client/core.hpp>
 
-#include <client/names.hpp>
-#include <config/load.hpp>
 #include <net/probe.hpp>
 #include <send/penalty.hpp>
 #include <wire/heartbeat.hpp>
@@ -24,44 +22,55 @@ constexpr std::int64_t topic_idle_ns = 600'000'000'000;  // a topic nothing was 
 
 }  // namespace
 
-std::shared_ptr<strategy::policy> core::policy_for(std::string_view topic, std::string_view named) const
-{
-    const std::string own = wire::without_namespace(options_.namespace_v1, topic);
-    const std::string_view name = named.empty() ? config::policy_of(options_, own).policy : named;
-    const auto it = policies_.find(name);
-    return it == policies_.end() ? policies_.find("default")->second : it->second;
-}
-
 // ---- targets and their snapshots ----
 
-target* core::make_target(const std::string& topic, std::string_view policy)
+void core::make_target(const std::string& topic, std::string_view policy)
 {
     std::string name = topic;
     if (!policy.empty()) {
         name += '\0';
         name += policy;
     }
-    if (const auto it = targets_.find(name); it != targets_.end())
-        return it->second.get();
+    if (targets_.contains(name))
+        return;
     auto made = std::make_unique<target>();
     made->topic = topic;
-    made->pol = policy_for(topic, policy);
-    made->policy_name = keep_name(made->pol->name());
-    target* t = made.get();
-    topics_[topic].targets.push_back(t);
-    publish(*t);
+    made->policy = policy;
+    topics_[topic].targets.push_back(made.get());
+    for (const auto& table : tables_)
+        publish(*table, table->assign(*made));
     const std::unique_lock lock(targets_lock_);
     targets_.emplace(std::move(name), std::move(made));
-    return t;
 }
 
-void core::publish(target& t)
+std::vector<std::string> core::set_aside(topic_state& t) const
 {
-    const auto it = topics_.find(t.topic);
-    if (it == topics_.end() || it->second.view == nullptr)
+    std::vector<std::string> names;
+    for (const auto& [name, until] : t.aside)
+        names.push_back(name);
+    return names;
+}
+
+/// Null: no route is known.
+const std::shared_ptr<const strategy::route_view>& core::view_of(topic_state& t, const policy_table& table)
+{
+    auto& view = t.views[table.facts.get()];
+    if (view == nullptr && t.route != nullptr)
+        view = strategy::build_view(*t.route, *table.facts, book_, ++route_gen_, set_aside(t));
+    return view;
+}
+
+void core::publish(const policy_table& table, assignment& a)
+{
+    const auto it = topics_.find(a.where.topic);
+    if (it == topics_.end())
         return;
-    auto fresh = strategy::make_snapshot(it->second.view, t.pol, t.shared, generation_, ++verdict_gen_, links_->now_ns());
-    const strategy::snapshot* old = t.current.exchange(fresh.release(), std::memory_order_seq_cst);
+    const auto& view = view_of(it->second, table);
+    if (view == nullptr)
+        return;
+    auto fresh = strategy::make_snapshot(view, a.pol, a.shared(), table.generation.load(std::memory_order_relaxed), ++verdict_gen_,
+                                         links_->now_ns());
+    const strategy::snapshot* old = a.current.exchange(fresh.release(), std::memory_order_seq_cst);
     if (old != nullptr)
         epochs_.retire([old] { delete old; });
 }
@@ -72,8 +81,17 @@ void core::publish_topic(const std::string& topic)
     if (it == topics_.end())
         return;
     for (target* t : it->second.targets)
-        publish(*t);
+        for (const auto& table : tables_)
+            publish(*table, table->assign(*t));
     arm_verdicts();
+}
+
+void core::publish_policy(const policy_table& table, const strategy::policy& pol)
+{
+    table.each_assignment([&](assignment& a) {
+        if (a.pol.get() == &pol)
+            publish(table, a);
+    });
 }
 
 // ---- routes ----
@@ -100,7 +118,7 @@ void core::route_answered(const std::string& topic, route_cache::answer a, std::
     if (it == topics_.end())
         return;
     topic_state& t = it->second;
-    const bool known = t.view != nullptr;
+    const bool known = t.route != nullptr;
     std::vector<operation*> heard;
     while (operation* op = t.waiting.front()) {
         t.waiting.remove(*op);
@@ -130,7 +148,7 @@ void core::route_answered(const std::string& topic, route_cache::answer a, std::
         if (!route_timer_.armed())
             links_->set_timer(route_timer_, links_->now_ns() + route_retry_ns);
     }
-    if (now->second.view == nullptr && now->second.waiting.size() == 0 && now->second.targets.empty() && topics_.size() > 1024)
+    if (now->second.route == nullptr && now->second.waiting.size() == 0 && now->second.targets.empty() && topics_.size() > 1024)
         topics_.erase(now);
 }
 
@@ -171,23 +189,22 @@ void core::route_changed(const std::shared_ptr<const route::topic_route>& r, con
             note(observe::level::info, "topic '" + r->topic + "': " + change);
     }
     if (record::recording* kept = recorder_ != nullptr ? recorder_->begun(r->topic) : nullptr)
-        kept->set_route(links_->now_ns(), *r, options_.brokers);
-    std::vector<std::string> aside;
+        kept->set_route(links_->now_ns(), *r, *current_->facts);
     std::erase_if(t.aside, [&](const auto& item) { return item.second <= links_->now_ns(); });
-    for (const auto& [name, until] : t.aside)
-        aside.push_back(name);
-    t.view = strategy::build_view(*r, options_.brokers, book_, ++route_gen_, aside);
+    t.views.clear();
+    const auto& view = view_of(t, *current_);
 
     // Where brokers are now, and which are in no route any more.
     address_of_.resize(book_.size());
     std::vector<bool> seen(book_.size());
     for (const auto& [topic, state] : topics_) {
-        if (state.view == nullptr)
+        const auto known = state.views.begin();  // all of them have the same places
+        if (known == state.views.end() || known->second == nullptr)
             continue;
-        for (const auto& place : state.view->places)
+        for (const auto& place : known->second->places)
             seen[place.broker->id] = true;
     }
-    for (const auto& place : t.view->places) {
+    for (const auto& place : view->places) {
         std::string& address = address_of_[place.broker->id];
         if (address == place.master)
             continue;
@@ -214,14 +231,7 @@ void core::route_changed(const std::shared_ptr<const route::topic_route>& r, con
     publish_topic(r->topic);
     for (const auto& answered : t.answered)
         pull_new_queues(answered, *r);
-    // Sends for which there was no queue look again.
-    std::vector<operation*> again;
-    while (operation* op = queue_waiting_.front()) {
-        queue_waiting_.remove(*op);
-        again.push_back(op);
-    }
-    for (operation* op : again)
-        resume(*op);
+    wake_waiting_for_queues();
 }
 
 void core::put_aside(const std::string& topic, std::string_view broker)
@@ -231,10 +241,7 @@ void core::put_aside(const std::string& topic, std::string_view broker)
         return;
     topic_state& t = it->second;
     t.aside[std::string(broker)] = links_->now_ns() + bounded_ns(options_.route_refresh);
-    std::vector<std::string> aside;
-    for (const auto& [name, until] : t.aside)
-        aside.push_back(name);
-    t.view = strategy::build_view(*t.route, options_.brokers, book_, ++route_gen_, aside);
+    t.views.clear();
     publish_topic(topic);
     arm_aside();
 }
@@ -257,10 +264,7 @@ void core::end_aside()
         const auto ended = std::erase_if(state.aside, [&](const auto& item) { return item.second <= links_->now_ns(); });
         if (ended == 0 || state.route == nullptr)
             continue;
-        std::vector<std::string> aside;
-        for (const auto& [name, until] : state.aside)
-            aside.push_back(name);
-        state.view = strategy::build_view(*state.route, options_.brokers, book_, ++route_gen_, aside);
+        state.views.clear();
         publish_topic(topic);
     }
     arm_aside();
@@ -274,13 +278,12 @@ void core::feed()
         return;
     feeding_.swap(feedback_);
     bool changed = false;
-    for (const auto& [name, pol] : policies_) {
-        if (!pol->verdicts().feed(feeding_))
-            continue;
-        changed = true;
-        for (const auto& [key, t] : targets_) {
-            if (t->pol == pol)
-                publish(*t);
+    for (const auto& table : tables_) {
+        for (const auto& [name, pol] : table->policies) {
+            if (!pol->verdicts().feed(feeding_))
+                continue;
+            changed = true;
+            publish_policy(*table, *pol);
         }
     }
     feeding_.clear();
@@ -291,9 +294,11 @@ void core::feed()
 void core::arm_verdicts()
 {
     std::int64_t next = INT64_MAX;
-    for (const auto& [key, t] : targets_) {
-        if (const strategy::snapshot* s = t->current.load(std::memory_order_relaxed))
-            next = std::min(next, s->masks.valid_until_ns);
+    for (const auto& table : tables_) {
+        table->each_assignment([&](const assignment& a) {
+            if (const strategy::snapshot* s = a.current.load(std::memory_order_relaxed))
+                next = std::min(next, s->masks.valid_until_ns);
+        });
     }
     if (next == INT64_MAX) {
         links_->clear_timer(verdict_timer_);
@@ -306,16 +311,28 @@ void core::arm_verdicts()
 void core::verdict_time()
 {
     const std::int64_t now = links_->now_ns();
-    for (const auto& [key, t] : targets_) {
-        const strategy::snapshot* s = t->current.load(std::memory_order_relaxed);
-        if (s != nullptr && s->masks.valid_until_ns <= now)
-            publish(*t);
+    for (const auto& table : tables_) {
+        table->each_assignment([&](assignment& a) {
+            const strategy::snapshot* s = a.current.load(std::memory_order_relaxed);
+            if (s != nullptr && s->masks.valid_until_ns <= now)
+                publish(*table, a);
+        });
     }
     arm_verdicts();
 }
 
 void core::request_probe(std::string_view policy, std::uint32_t broker_id, std::int64_t at_ns)
 {
+    if (links_ == nullptr)
+        return;  // the producer itself is being made: no broker is known yet
+    if (!on_io_side_()) {  // a strategy that is being made asks for one
+        boost::asio::post(executor_, [weak = weak_from_this(), name = std::string(policy), broker_id, at_ns] {
+            const auto self = weak.lock();
+            if (self != nullptr && !self->closed_io_)
+                self->request_probe(name, broker_id, at_ns);
+        });
+        return;
+    }
     auto& p = probes_[{std::string(policy), broker_id}];
     if (p == nullptr) {
         p = std::make_unique<probe_state>();
@@ -346,12 +363,10 @@ void core::probe_now(const std::string& policy, std::uint32_t broker_id)
         f.broker_code = -1;
         f.at_ns = links_->now_ns();
         f.start_ns = f.at_ns;
-        const auto it = policies_.find(policy);
-        if (it != policies_.end() && it->second->verdicts().feed({&f, 1})) {
-            for (const auto& [key, t] : targets_) {
-                if (t->pol == it->second)
-                    publish(*t);
-            }
+        for (const auto& table : tables_) {
+            const auto it = table->policies.find(policy);
+            if (it != table->policies.end() && it->second->verdicts().feed({&f, 1}))
+                publish_policy(*table, *it->second);
         }
         arm_verdicts();
     });

@@ -2,10 +2,12 @@
 
 #include <client/core.hpp>
 
-#include <boost/asio/post.hpp>
+#include <swap/plan.hpp>
 #include <wire/compress.hpp>
 #include <wire/properties.hpp>
 #include <wire/resource_name.hpp>
+
+#include <boost/asio/post.hpp>
 
 #include <ctime>
 #include <memory>
@@ -73,6 +75,8 @@ void core::recycle(operation& op) noexcept
     op.done.reset();
     op.caller = nullptr;
     op.where = nullptr;
+    op.goes_by = nullptr;
+    op.policy = {};
     op.broker = nullptr;
     op.queue = -1;
     op.key.clear();
@@ -94,35 +98,38 @@ void core::refuse(operation& op, errc why, std::string text)
     op.result.error = make_send_error(why, outcome::not_sent);
 }
 
-bool core::prepare(operation& op, bool oneway, message&& m, send_options&& options)
+bool core::prepare(operation& op, thread_slot& slot, bool oneway, message&& m, send_options&& options)
 {
+    const epoch_domain::reading mark(epochs_, slot.epoch);
+    const policy_table& table = *in_force_.load(std::memory_order_seq_cst)->table;
+    const producer_options& live = table.options;
     op.msg = std::move(m);
     op.options = std::move(options);
     op.oneway = oneway;
     send::limits lim;
-    const auto timeout = op.options.timeout.count() > 0 ? op.options.timeout : options_.send_timeout;
+    const auto timeout = op.options.timeout.count() > 0 ? op.options.timeout : live.send_timeout;
     lim.timeout_ns = bounded_ns(timeout);
-    lim.attempts = std::min(op.options.attempts != 0 ? op.options.attempts : options_.attempts, send::max_attempts);
-    lim.backoff_ns = bounded_ns(options_.retry_backoff);
-    lim.backoff_max_ns = bounded_ns(options_.retry_backoff_max);
+    lim.attempts = std::min(op.options.attempts != 0 ? op.options.attempts : live.attempts, send::max_attempts);
+    lim.backoff_ns = bounded_ns(live.retry_backoff);
+    lim.backoff_max_ns = bounded_ns(live.retry_backoff_max);
     op.machine = send::machine(lim, net::monotonic_ns());
 
     const bool reply = op.extra != nullptr && op.extra->code == wire::code::send_reply_message_v2;
     if (!options_.namespace_v1.empty() && !reply) [[unlikely]]
         op.msg.set_topic(wire_topic(op.msg.topic()));
-    if (auto bad = check_message(op.msg, options_.max_body)) {
+    if (auto bad = check_message(op.msg, live.max_body)) {
         refuse(op, bad->why, std::move(bad->text));
         return false;
     }
     if (op.msg.is_delayed()) {
-        if (auto bad = check_delay(op.msg, options_.max_delay, coarse_wall_ms())) {
+        if (auto bad = check_delay(op.msg, live.max_delay, coarse_wall_ms())) {
             refuse(op, bad->why, std::move(bad->text));
             return false;
         }
     }
-    if (!op.options.policy.empty() && !policies_.contains(op.options.policy)) {
+    if (!op.options.policy.empty() && !table.policies.contains(op.options.policy)) {
         std::string known;
-        for (const auto& [name, p] : policies_)
+        for (const auto& [name, p] : table.policies)
             known += (known.empty() ? "" : ", ") + name;
         refuse(op, errc::unknown_policy, "policy '" + op.options.policy + "' is not there; there are " + known);
         return false;
@@ -130,24 +137,24 @@ bool core::prepare(operation& op, bool oneway, message&& m, send_options&& optio
     op.cost = op.msg.body().size() + 512;  // what a message costs besides its body, roughly
     if (!in_flight_.fits_ever(op.cost)) {
         refuse(op, errc::larger_than_limit, "the message needs " + std::to_string(op.cost) + " bytes; max_in_flight_bytes is " +
-                                                std::to_string(options_.max_in_flight_bytes));
+                                                std::to_string(live.max_in_flight_bytes));
         return false;
     }
-    if (options_.compress != compression::none && op.msg.body().size() >= options_.compress_from)
-        pack(op);
-    return encode_properties(op);
+    if (live.compress != compression::none && op.msg.body().size() >= live.compress_from)
+        pack(op, live);
+    return encode_properties(op, live);
 }
 
 /// Compresses the body, if it shrinks by that.
-void core::pack(operation& op) const
+void core::pack(operation& op, const producer_options& live)
 {
     if (op.extra != nullptr && op.extra->batch != nullptr)
         return;
-    const auto by = options_.compress == compression::lz4    ? wire::codec::lz4
-                    : options_.compress == compression::zstd ? wire::codec::zstd
-                                                             : wire::codec::zlib;
+    const auto by = live.compress == compression::lz4    ? wire::codec::lz4
+                    : live.compress == compression::zstd ? wire::codec::zstd
+                                                         : wire::codec::zlib;
     std::string packed;
-    if (!wire::compress(by, options_.compress_level, op.msg.body(), packed))
+    if (!wire::compress(by, live.compress_level, op.msg.body(), packed))
         return;
     if (op.extra == nullptr)
         op.extra = std::make_unique<special>();
@@ -157,26 +164,33 @@ void core::pack(operation& op) const
 
 std::string core::wire_topic(std::string_view topic) const { return wire::in_namespace(options_.namespace_v1, topic); }
 
-bool core::encode_properties(operation& op)
+/// What a call has altogether that names no timeout.
+std::chrono::milliseconds core::live_timeout()
+{
+    const epoch_domain::reading mark(epochs_, slots_->mine().epoch);
+    return in_force_.load(std::memory_order_seq_cst)->table->options.send_timeout;
+}
+
+bool core::encode_properties(operation& op, const producer_options& live)
 {
     wire::buffer& out = op.properties;
     if (op.extra != nullptr && op.extra->batch != nullptr)
         // Ids, keys and tags of the batch itself would take the place of the messages' own.
         wire::put_property(out, "WAIT", op.msg.wait_store() ? "true" : "false");
     else
-        op.result.msg_id = put_properties(out, op.msg);
+        op.result.msg_id = put_properties(out, op.msg, live.write_order_key);
     if (op.extra != nullptr)
         out.put(op.extra->properties);
-    if (out.size() > options_.max_properties) {
+    if (out.size() > live.max_properties) {
         refuse(op, errc::properties_too_large, "the properties have " + std::to_string(out.size()) + " bytes encoded; at most " +
-                                                   std::to_string(options_.max_properties) + " are allowed (max_properties)");
+                                                   std::to_string(live.max_properties) + " are allowed (max_properties)");
         return false;
     }
     return true;
 }
 
 /// Encodes all that a message carries. What came back: its id.
-short_text<56> core::put_properties(wire::buffer& out, const message& m)
+short_text<56> core::put_properties(wire::buffer& out, const message& m, bool write_order_key)
 {
     std::array<char, wire::uniq_key_size_v6> id;
     const std::size_t id_size = wire::write_uniq_key(ids_, coarse_wall_ms() - month_start_ms_,
@@ -191,7 +205,7 @@ short_text<56> core::put_properties(wire::buffer& out, const message& m)
         encode_delay(out, m);
     if (m.priority())
         wire::put_property(out, "_SYS_MSG_PRIORITY_", std::to_string(*m.priority()));
-    if (options_.write_order_key && m.order_key() && !m.order_key()->empty())
+    if (write_order_key && m.order_key() && !m.order_key()->empty())
         wire::put_property(out, "__SHARDINGKEY", *m.order_key());
     for (const auto& [name, value] : m.properties())
         wire::put_property(out, name, value);
@@ -235,7 +249,7 @@ void core::start(bool oneway, message&& m, send_options&& options, detail::compl
     op.extra = std::move(extra);
     if (!open(op))
         return;
-    if (!prepare(op, oneway, std::move(m), std::move(options))) {
+    if (!prepare(op, slot, oneway, std::move(m), std::move(options))) {
         hand_over(op, want::finish, false);
         return;
     }
@@ -264,7 +278,7 @@ receipt core::deliver(bool oneway, message&& m, send_options&& options, std::uni
         open_.fetch_sub(1, std::memory_order_seq_cst);
         return refused_here();
     }
-    if (!prepare(op, oneway, std::move(m), std::move(options))) {
+    if (!prepare(op, slot, oneway, std::move(m), std::move(options))) {
         open_.fetch_sub(1, std::memory_order_seq_cst);
         return refused_here();
     }
@@ -322,12 +336,13 @@ void core::hand_over(operation& op, want w, bool io)
     }
 }
 
-thread_slot::cached* core::find_target(operation& op, thread_slot& slot)
+thread_slot::cached* core::find_assignment(const policy_table& table, operation& op, thread_slot& slot)
 {
     const std::string& topic = op.msg.topic();
     const bool named = !op.options.policy.empty();
-    if (!named && slot.last != nullptr && slot.last_name == topic)
-        return slot.last;
+    thread_slot::lookups& known = slot.lookups_for(table.id);
+    if (!named && known.last != nullptr && known.last_name == topic)
+        return known.last;
     std::string name;
     if (named) {
         name.reserve(topic.size() + 1 + op.options.policy.size());
@@ -335,23 +350,67 @@ thread_slot::cached* core::find_target(operation& op, thread_slot& slot)
         name.append(op.options.policy);
     }
     const std::string_view wanted = named ? std::string_view(name) : std::string_view(topic);
-    auto it = slot.by_name.find(wanted);
-    if (it == slot.by_name.end()) {
-        target* found = nullptr;
+    auto it = known.by_name.find(wanted);
+    if (it == known.by_name.end()) {
+        target* where = nullptr;
         {
             const std::shared_lock lock(targets_lock_);
             if (const auto t = targets_.find(wanted); t != targets_.end())
-                found = t->second.get();
+                where = t->second.get();
         }
+        assignment* const found = where == nullptr ? nullptr : table.find(*where);
         if (found == nullptr)
             return nullptr;
-        it = slot.by_name.emplace(std::string(wanted), thread_slot::cached{found, nullptr, nullptr}).first;
+        it = known.by_name.emplace(std::string(wanted), thread_slot::cached{.by = found}).first;
     }
     if (!named) {
-        slot.last = &it->second;
-        slot.last_name = topic;
+        known.last = &it->second;
+        known.last_name = topic;
     }
     return &it->second;
+}
+
+bool core::refuse_when_full(operation& op, thread_slot& slot)
+{
+    const epoch_domain::reading mark(epochs_, slot.epoch);
+    const producer_options& live = in_force_.load(std::memory_order_seq_cst)->table->options;
+    if (live.when_full != when_full::refuse)
+        return false;
+    refuse(op, errc::full, "max_in_flight_messages (" + std::to_string(live.max_in_flight_messages) + ") or max_in_flight_bytes (" +
+                               std::to_string(live.max_in_flight_bytes) + ") is met");
+    return true;
+}
+
+/// What the policy takes as the key, and whether the message needs a lane. False: the topic is not known yet.
+bool core::take_key(operation& op, thread_slot& slot)
+{
+    const epoch_domain::reading mark(epochs_, slot.epoch);
+    const thread_slot::cached* c = find_assignment(*in_force_.load(std::memory_order_seq_cst)->table, op, slot);
+    if (c == nullptr)
+        return false;
+    const policy_options& p = c->by->pol->options();
+    switch (p.key_from.what) {
+    case key_source::kind::order_key:
+        op.has_key = op.msg.order_key().has_value();
+        if (op.has_key)
+            op.key.assign(*op.msg.order_key());
+        break;
+    case key_source::kind::keys:
+        op.has_key = op.msg.has_keys();
+        if (op.has_key)
+            op.key.assign(op.msg.keys());
+        break;
+    case key_source::kind::property:
+        for (const auto& [name, value] : op.msg.properties()) {
+            if (name == p.key_from.property) {
+                op.has_key = true;
+                op.key.assign(value);
+            }
+        }
+        break;
+    }
+    op.ordered = p.ordered && op.has_key;
+    return true;
 }
 
 void core::drive(operation& op, thread_slot& slot, bool io)
@@ -365,50 +424,24 @@ void core::drive(operation& op, thread_slot& slot, bool io)
                 op.stage = stage::lane;
                 break;
             }
-            if (options_.when_full == when_full::refuse) {
-                refuse(op, errc::full, "max_in_flight_messages (" + std::to_string(options_.max_in_flight_messages) +
-                                           ") or max_in_flight_bytes (" + std::to_string(options_.max_in_flight_bytes) + ") is met");
+            if (refuse_when_full(op, slot)) {
                 hand_over(op, want::finish, io);
                 return;
             }
             hand_over(op, want::room, io);
             return;
 
-        case stage::lane: {
-            const thread_slot::cached* c = find_target(op, slot);
-            if (c == nullptr) {
+        case stage::lane:
+            if (!take_key(op, slot)) {
                 hand_over(op, want::route, io);
                 return;
             }
-            const policy_options& p = c->where->pol->options();
-            switch (p.key_from.what) {
-            case key_source::kind::order_key:
-                op.has_key = op.msg.order_key().has_value();
-                if (op.has_key)
-                    op.key.assign(*op.msg.order_key());
-                break;
-            case key_source::kind::keys:
-                op.has_key = op.msg.has_keys();
-                if (op.has_key)
-                    op.key.assign(op.msg.keys());
-                break;
-            case key_source::kind::property:
-                for (const auto& [name, value] : op.msg.properties()) {
-                    if (name == p.key_from.property) {
-                        op.has_key = true;
-                        op.key.assign(value);
-                    }
-                }
-                break;
-            }
-            op.ordered = p.ordered && op.has_key;
             op.stage = stage::decide;
             if (op.ordered) {
                 hand_over(op, want::lane, io);
                 return;
             }
             break;
-        }
 
         case stage::decide: {
             const std::int64_t now = io ? links_->now_ns() : net::monotonic_ns();
@@ -418,14 +451,16 @@ void core::drive(operation& op, thread_slot& slot, bool io)
                 hand_over(op, want::finish, io);
                 return;
             }
-            thread_slot::cached* c = find_target(op, slot);
-            if (c == nullptr) {
-                hand_over(op, want::route, io);
+            std::string text;
+            const choice made = choose(op, slot, io, now, text);
+            if (made == choice::elsewhere) {
+                decide_elsewhere(op);
                 return;
             }
-            op.where = c->where;
-            std::string text;
-            const choice made = choose(op, slot, *c, now, text);
+            if (made == choice::taken_over) {
+                recycle(op);
+                return;
+            }
             if (made != choice::picked) {
                 no_queue(op, io, made, std::move(text));
                 return;
@@ -446,14 +481,36 @@ void core::drive(operation& op, thread_slot& slot, bool io)
     }
 }
 
-/// Takes the snapshot, asks, and leaves in `op` what was chosen, with no pointer into the snapshot.
-core::choice core::choose(operation& op, thread_slot& slot, thread_slot::cached& c, std::int64_t now, std::string& text)
+/// Takes the table in force and its snapshot, asks, and leaves in `op` what was chosen, with no pointer into either.
+core::choice core::choose(operation& op, thread_slot& slot, bool io, std::int64_t now, std::string& text)
 {
     const epoch_domain::reading mark(epochs_, slot.epoch);
-    const strategy::snapshot* s = c.where->current.load(std::memory_order_seq_cst);
+    const in_force& f = *in_force_.load(std::memory_order_seq_cst);
+    const policy_table* table = f.table;
+    std::uint64_t generation = f.generation;
+    if (op.goes_by != nullptr) {
+        if (op.goes_by != table) {
+            table = op.goes_by;
+            generation = table == f.candidate ? f.canary_generation : table->generation.load(std::memory_order_relaxed);
+        }
+    } else if (f.canary_below != 0) [[unlikely]] {
+        const std::uint64_t draw = op.has_key ? swap::place_of(swap::key_maps::hash(op.msg.topic(), op.key), f.salt) : slot.random();
+        if (draw < f.canary_below) {
+            table = f.candidate;
+            generation = f.canary_generation;
+        }
+    }
+    thread_slot::cached* const c = find_assignment(*table, op, slot);
+    if (c == nullptr)
+        return choice::no_route;
+    const strategy::snapshot* s = c->by->current.load(std::memory_order_seq_cst);
     if (s == nullptr)
         return choice::no_route;
-    op.generation = s->generation;
+    op.where = &c->by->where;
+    op.policy = c->by->policy_name;
+    op.if_no_queue = c->by->pol->options().when_no_queue;
+    op.table = 0;
+    op.generation = generation;
     op.route_gen = s->route->route_gen;
     const auto take = [&](std::uint32_t queue_index, strategy::why why) {
         const shunt_queue& q = s->route->queues[queue_index];
@@ -508,14 +565,69 @@ core::choice core::choose(operation& op, thread_slot& slot, thread_slot::cached&
         return take(static_cast<std::uint32_t>(picked), strategy::why::caller);
     }
 
-    if (c.made_for != s->pol.get()) {
+    if (io && c->by->foreign && !c->by->pol->out_of_use.load(std::memory_order_relaxed))
+        return choice::elsewhere;  // a call that hangs must not take the I/O side with it
+    op.table = table->id;
+    const std::optional<strategy::decision> answered = ask(op, slot, *c, *s, now);
+    if (!answered)
+        return choice::taken_over;
+    const strategy::decision d = *answered;
+    if (!d.picked) {
+        text = "the selector found no queue of topic '" + op.msg.topic() + "' for this message";
+        return choice::no_queue;
+    }
+    op.repeat_queue = op.ordered;
+    const choice made = take(d.queue, d.because);
+    if (f.shadow_below != 0 && table == f.table && slot.random() < f.shadow_below) [[unlikely]]
+        offer_to_shadow(op, *f.candidate->beside, slot.random(), now);
+    return made;
+}
+
+/// What was just decided, for the candidate to decide as well.
+void core::offer_to_shadow(const operation& op, shadow& beside, std::uint64_t random, std::int64_t now)
+{
+    shadow::decision d;
+    d.where = op.where;
+    d.key = op.key;
+    d.has_key = op.has_key;
+    d.ordered = op.ordered;
+    d.attempt = op.machine.next_attempt();
+    d.body_len = static_cast<std::uint32_t>(op.msg.body().size());
+    d.random = random;
+    d.now_ns = now;
+    d.tried.assign(op.machine.tried().begin(), op.machine.tried().end());
+    d.broker = op.broker->name;
+    d.queue = op.queue;
+    beside.offer(std::move(d));
+}
+
+std::optional<strategy::decision> core::ask(operation& op, thread_slot& slot, thread_slot::cached& c, const strategy::snapshot& s,
+                                            std::int64_t now)
+{
+    const bool watched = c.by->foreign && !s.pol->out_of_use.load(std::memory_order_relaxed);
+    std::uint64_t call = 0;
+    if (watched) [[unlikely]] {
+        call = (slot.call.load(std::memory_order_relaxed) / 4 + 1) * 4;
+        slot.asked_for = &op;
+        slot.asked_of = c.by;
+        slot.call.store(call + thread_slot::asking, std::memory_order_release);
+    }
+    // True: the call came back in time.
+    const auto back = [&] {
+        if (!watched)
+            return true;
+        std::uint64_t expected = call + thread_slot::asking;
+        if (slot.call.compare_exchange_strong(expected, call + thread_slot::idle, std::memory_order_acq_rel))
+            return true;
+        slot.call.store(call + thread_slot::idle, std::memory_order_release);
+        return false;
+    };
+    if (c.set == nullptr && !c.refused && (watched || !c.by->foreign)) [[unlikely]] {
         std::string error;
-        c.set = s->pol->make_set(static_cast<std::uint32_t>(slot.random()) & 0x7fffffff, *s->shared, error);
-        if (c.set != nullptr)
-            c.set->keep = s->pol;
-        else
-            log_.write(observe::level::error, "policy '" + s->pol->name() + "': " + error + "; best-queue's rule stands in");
-        c.made_for = s->pol.get();
+        c.set = c.by->set_of(slot, static_cast<std::uint32_t>(slot.random()) & 0x7fffffff, error);
+        c.refused = c.set == nullptr;
+        if (c.refused)
+            log_.write(observe::level::error, "policy '" + s.pol->name() + "': " + error + "; best-queue's rule stands in");
     }
     strategy::question q;
     q.has_key = op.has_key;
@@ -528,34 +640,34 @@ core::choice core::choose(operation& op, thread_slot& slot, thread_slot::cached&
     q.tried = op.machine.tried();
     q.properties_of = &op.msg;
     slot.decisions.store(slot.decisions.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    strategy::decision d;
-    if (c.set != nullptr) [[likely]] {
-        d = strategy::decide(*s, *c.set, q);
-        if (!d.picked && s->pol->options().when_no_queue == when_no_queue::any)
-            d = strategy::decide_fallback(*s, *c.set, q);
-    } else {
-        s->pol->plugin_errors.fetch_add(1, std::memory_order_relaxed);
+    if (c.set == nullptr) [[unlikely]] {
+        s.pol->plugin_errors.fetch_add(1, std::memory_order_relaxed);
         strategy::selector_set stand_in;
         stand_in.fallback_cursor = static_cast<std::uint32_t>(slot.random()) & 0x7fffffff;
-        d = strategy::decide_fallback(*s, stand_in, q);
+        const strategy::decision d = strategy::decide_fallback(s, stand_in, q);
+        return back() ? std::optional(d) : std::nullopt;
     }
-    if (!d.picked) {
-        text = "the selector found no queue of topic '" + op.msg.topic() + "' for this message";
-        return choice::no_queue;
-    }
-    op.repeat_queue = op.ordered;
-    return take(d.queue, d.because);
+    if (c.by->foreign && !watched) [[unlikely]]
+        return strategy::decide_fallback(s, *c.set, q);  // it hung before
+    const strategy::decision d = strategy::decide(s, *c.set, q);
+    if (!back())
+        return std::nullopt;
+    if (!d.picked && s.pol->options().when_no_queue == when_no_queue::any)
+        return strategy::decide_fallback(s, *c.set, q);
+    return d;
 }
 
 void core::no_queue(operation& op, bool io, choice why, std::string text)
 {
     switch (why) {
-    case choice::picked: return;
+    case choice::picked:
+    case choice::elsewhere:
+    case choice::taken_over: return;
     case choice::no_route: hand_over(op, want::route, io); return;
     case choice::bad_queue: refuse(op, errc::queue_not_writable, std::move(text)); break;
     case choice::selector_threw: refuse(op, errc::selector_failed, std::move(text)); break;
     case choice::no_queue:
-        if (op.where->pol->options().when_no_queue == when_no_queue::wait) {
+        if (op.if_no_queue == when_no_queue::wait) {
             op.result.reason = std::move(text);
             hand_over(op, want::queue, io);
             return;

@@ -31,13 +31,6 @@ std::atomic<std::uint64_t> next_pool_id{1};
 
 }  // namespace
 
-target::~target()
-{
-    delete current.load(std::memory_order_relaxed);
-    if (pol != nullptr)
-        pol->destroy_shared(*shared);
-}
-
 slot_pool::slot_pool(epoch_domain& epochs, std::uint64_t seed)
     : epochs_(epochs), id_(next_pool_id.fetch_add(1, std::memory_order_relaxed)), seed_(seed)
 {
@@ -93,9 +86,8 @@ void slot_pool::clear()
 {
     const std::lock_guard lock(lock_);
     for (const auto& s : all_) {
-        s->last = nullptr;
-        s->last_name.clear();
-        s->by_name.clear();
+        for (thread_slot::lookups& l : s->tables)
+            l.forget();
         while (s->pool != nullptr)
             delete std::exchange(s->pool, s->pool->next);
     }

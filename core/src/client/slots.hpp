@@ -9,6 +9,7 @@
 #include <shunt/producer.hpp>
 #include <strategy/policy.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -23,26 +24,21 @@ namespace shunt::client {
 
 class operation;
 
-/// A topic under a policy: what a send is decided by.
+struct assignment;
+struct policy_table;
+
+/// A topic, or a topic with a policy that its sends name. It stays as long as the producer.
 struct target {
     std::string topic;
-    std::string_view policy_name;                                   ///< interned
-    std::shared_ptr<strategy::policy> pol;
-    std::shared_ptr<strategy::policy::shared_instances> shared = std::make_shared<strategy::policy::shared_instances>();
-    std::atomic<const strategy::snapshot*> current{nullptr};        ///< read under an epoch mark
-    std::int64_t used_ns = 0;                                       ///< the I/O side's: when something was last sent
-
-    target() = default;
-    ~target();
-    target(const target&) = delete;
-    target& operator=(const target&) = delete;
+    std::string policy;            ///< as sends name it; empty: the binding decides
+    std::int64_t used_ns = 0;      ///< the I/O side's: when something was last sent
 };
 
 struct thread_slot {
     struct cached {
-        target* where = nullptr;
-        const strategy::policy* made_for = nullptr;
-        std::unique_ptr<strategy::selector_set> set;                ///< null: the plugin refused to make one
+        assignment* by = nullptr;
+        strategy::selector_set* set = nullptr;                      ///< null: not made yet, or the plugin refused
+        bool refused = false;
     };
     struct text_hash {
         using is_transparent = void;
@@ -58,12 +54,47 @@ struct thread_slot {
         return z ^ (z >> 31);
     }
 
+    // A selector that does not come with shunt is asked under a number that no other call of the thread has, and its state
+    // beside it. Whoever changes it from "number, asking" owns the send from then on: the thread, when the call came back,
+    // or the watchdog, when it did not.
+    static constexpr std::uint64_t idle = 0, asking = 1, taken = 2;
+    std::atomic<std::uint64_t> call{0};
+    operation* asked_for = nullptr;                                 ///< written before `call`
+    assignment* asked_of = nullptr;
+    std::uint64_t seen_call = 0;                                    ///< the watchdog's
+    int seen_times = 0;
+
     const std::uint32_t number;                                     ///< counts the producer's slots
     epoch_domain::slot& epoch;
     std::uint64_t random_state;
-    cached* last = nullptr;
-    std::string last_name;
-    std::unordered_map<std::string, cached, text_hash, std::equal_to<>> by_name;  ///< topic, or topic NUL policy
+    /// What this thread looked up in one table. It is not looked at under another table's id, so nothing in it dangles.
+    struct lookups {
+        std::uint64_t table = 0;
+        cached* last = nullptr;
+        std::string last_name;
+        std::unordered_map<std::string, cached, text_hash, std::equal_to<>> by_name;  ///< topic, or topic NUL policy
+        void forget() noexcept
+        {
+            table = 0;
+            last = nullptr;
+            last_name.clear();
+            by_name.clear();
+        }
+    };
+    /// Of the table in force, the candidate, and those that ordered keys are still on.
+    std::array<lookups, 4> tables;
+    std::uint32_t next_lookups = 0;
+    [[nodiscard]] lookups& lookups_for(std::uint64_t table)
+    {
+        for (lookups& l : tables) {
+            if (l.table == table) [[likely]]
+                return l;
+        }
+        lookups& l = tables[next_lookups++ % tables.size()];
+        l.forget();
+        l.table = table;
+        return l;
+    }
     std::atomic<std::uint64_t> decisions{0};                        ///< one writer
     operation* pool = nullptr;
 
@@ -90,7 +121,14 @@ public:
     /// One for the I/O side.
     [[nodiscard]] thread_slot& make();
     [[nodiscard]] std::uint64_t decisions() const;
-    /// Destroys all selectors. No thread may decide any more.
+    template <typename F>
+    void each(F f) const
+    {
+        const std::lock_guard lock(lock_);
+        for (const auto& s : all_)
+            f(*s);
+    }
+    /// Empties what the threads have. No thread may decide any more.
     void clear();
     void give_back(thread_slot& s);
 

@@ -65,7 +65,7 @@ transaction_receipt core::deliver_transaction(message&& m, const transaction_bra
             t.reason = "not decided; the broker will ask";
         return t;
     }
-    const auto timeout = options.timeout.count() > 0 ? options.timeout : options_.send_timeout;
+    const auto timeout = options.timeout.count() > 0 ? options.timeout : live_timeout();
     if (const auto ended = end_transaction(wire_topic(kept.topic()), t.half, t.end, timeout); ended)
         t.confirmed = true;
     else

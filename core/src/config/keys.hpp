@@ -80,6 +80,26 @@ void each_producer_key(F f)
       "a file that the run is written to at its end, for shunt simulate; with {topic} in its name one for each topic");
 }
 
+/// Every key of [swap].
+template <typename F>
+void each_swap_key(F f)
+{
+    using std::chrono::hours;
+    using std::chrono::milliseconds;
+    using o = swap_options;
+    f("preflight", enumerated<preflight_rule>{{{"staged", "always", "off"}}}, &o::preflight,
+      "run a plugin file's code in a process of its own first: for exchanges; also at the start; not at all");
+    f("admit", duration{milliseconds(100), hours(1)}, &o::admit, "checking, loading and making may take so long");
+    f("decide", duration{milliseconds(100), hours(24 * 30)}, &o::decide,
+      "a candidate that is neither put in force nor taken back by then is dropped");
+    f("probation", duration{milliseconds(0), hours(24)}, &o::probation,
+      "so long the new policies go back by themselves if they do worse; 0ms: not at all");
+    f("quiet", duration{milliseconds(0), hours(24)}, &o::quiet,
+      "ordered topics: a key moves to another queue when it was quiet for so long; more than the slowest consumer lags");
+    f("compare_attempts", whole_number{100, 1'000'000'000}, &o::compare_attempts,
+      "attempts on each side before a candidate is found no worse");
+}
+
 [[nodiscard]] inline const choice& log_level_rule()
 {
     static const choice rule{{"off", "error", "warn", "info", "debug"}};

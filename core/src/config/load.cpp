@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -143,6 +144,7 @@ public:
     {
         read_producer();
         read_log();
+        read_swap();
         read_plugins();
         read_policies();
         read_bindings();
@@ -247,6 +249,15 @@ private:
         table_reader log = table("log");
         (void)log.read("level", log_level_rule(), out_.options.log_level);
         (void)log.finish();
+    }
+
+    void read_swap()
+    {
+        table_reader swap = table("swap");
+        each_swap_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
+            (void)swap.read(key, rule, out_.options.swap.*member);
+        });
+        (void)swap.finish();
     }
 
     void read_plugins()
@@ -435,6 +446,9 @@ std::vector<problem> check_options(const producer_options& o)
         check_value(o.*member, rule, fmt::format("producer.{}", key), {}, problems);
     });
     check_value(o.log_level, log_level_rule(), "log.level", {}, problems);
+    each_swap_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
+        check_value(o.swap.*member, rule, fmt::format("swap.{}", key), {}, problems);
+    });
     check_plugins(o.plugins, problems);
     for (const auto& [name, policy] : o.policies) {
         const std::string path = fmt::format("policies.{}", printable(name, 60));
@@ -452,6 +466,82 @@ std::vector<problem> check_options(const producer_options& o)
     }
     check_together(o, {}, problems);
     return problems;
+}
+
+// ---- what differs ----
+
+namespace {
+
+using values = std::map<std::string, std::string>;  // as TOML, by key
+
+void note_strategy(const strategy_options& s, const std::string& path, values& out)
+{
+    out[path + ".use"] = to_toml(setting(s.use));
+    for (const auto& [key, value] : s.settings)
+        out[fmt::format("{}.{}", path, key)] = to_toml(value);
+}
+
+values values_of(const producer_options& o)
+{
+    values out;
+    out["producer.name_servers"] = to_toml(setting(setting_array(o.name_servers.begin(), o.name_servers.end())));
+    each_producer_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
+        out[fmt::format("producer.{}", key)] = rule.show(o.*member);
+    });
+    out["log.level"] = to_toml(setting(o.log_level));
+    each_swap_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
+        out[fmt::format("swap.{}", key)] = rule.show(o.swap.*member);
+    });
+    out["plugins.path"] = to_toml(setting(setting_array(o.plugins.path.begin(), o.plugins.path.end())));
+    out["plugins.max_images"] = std::to_string(o.plugins.max_images);
+    for (const auto& [name, file] : o.plugins.load) {
+        out[fmt::format("plugins.load.{}.file", name)] = to_toml(setting(file.file));
+        if (!file.sha256.empty())
+            out[fmt::format("plugins.load.{}.sha256", name)] = to_toml(setting(file.sha256));
+    }
+    const std::map<std::string, policy_options, std::less<>> only_default{{"default", {}}};
+    for (const auto* policies : {&only_default, &o.policies})
+        for (const auto& [name, policy] : *policies) {
+            const std::string path = fmt::format("policies.{}", name);
+            if (policies == &only_default && o.policies.contains(name))
+                continue;
+            note_strategy(policy.selector, path + ".selector", out);
+            note_strategy(policy.fault, path + ".fault", out);
+            for (std::size_t i = 0; i < policy.filters.size(); ++i)
+                note_strategy(policy.filters[i], fmt::format("{}.filters[{}]", path, i), out);
+            out[path + ".ordered"] = flag{}.show(policy.ordered);
+            out[path + ".key_from"] = to_toml(setting(to_string(policy.key_from)));
+            out[path + ".when_no_queue"] = no_queue_rule().show(policy.when_no_queue);
+        }
+    setting_array bindings;
+    for (const binding_options& b : o.bindings)
+        bindings.emplace_back(setting_table{{"policy", b.policy}, {"topic", b.topic}});
+    out["bindings"] = to_toml(setting(std::move(bindings)));
+    for (const auto& [name, broker] : o.brokers) {
+        out[fmt::format("brokers.{}.room", name)] = to_toml(setting(broker.room));
+        out[fmt::format("brokers.{}.weight", name)] = std::to_string(broker.weight);
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<difference> differences(const producer_options& from, const producer_options& to)
+{
+    const values before = values_of(from), after = values_of(to);
+    std::vector<difference> found;
+    for (const auto& [key, value] : before) {
+        const auto there = after.find(key);
+        if (there == after.end())
+            found.push_back({key, value, {}});
+        else if (there->second != value)
+            found.push_back({key, value, there->second});
+    }
+    for (const auto& [key, value] : after)
+        if (!before.contains(key))
+            found.push_back({key, {}, value});
+    std::sort(found.begin(), found.end(), [](const difference& a, const difference& b) { return a.key < b.key; });
+    return found;
 }
 
 }  // namespace shunt::config

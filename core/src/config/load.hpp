@@ -38,6 +38,15 @@ struct chosen_policy {
     const binding_options* by = nullptr;  ///< null: no binding names the topic
 };
 [[nodiscard]] chosen_policy policy_of(const producer_options& options, std::string_view topic) noexcept;
+/// One key that two configurations have differently, as TOML; empty: it is not there.
+struct difference {
+    std::string key, from, to;
+
+    friend bool operator==(const difference&, const difference&) = default;
+};
+
+/// By key. A strategy's setting that is left out is not compared with its default: it is "not there".
+[[nodiscard]] std::vector<difference> differences(const producer_options& from, const producer_options& to);
 
 /// The strategies named in the policies are there, are of the right kind, and take the settings they are given. Loads
 /// them, and makes each once for trial. Problems are appended in the order of the file.

@@ -1,5 +1,6 @@
 #include <strategy/policy.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -212,6 +213,28 @@ std::unique_ptr<selector_set> policy::make_set(std::uint32_t start, shared_insta
         fill(set->filters.emplace_back(), maker, made);
     }
     return set;
+}
+
+bool policy::made_of_the_same(const policy& other) const noexcept
+{
+    const auto same = [](const selector_maker& a, const selector_maker& b) {
+        return a.cls().name == b.cls().name && a.cls().plugin_id == b.cls().plugin_id && a.cls().sha256 == b.cls().sha256;
+    };
+    return same(*chooser_, *other.chooser_) &&
+           std::equal(filters_.begin(), filters_.end(), other.filters_.begin(), other.filters_.end(), same);
+}
+
+bool policy::is_foreign() const noexcept
+{
+    const auto foreign = [](const selector_maker& m) { return m.cls().origin == strategy_origin::file; };
+    return foreign(*chooser_) || std::any_of(filters_.begin(), filters_.end(), foreign);
+}
+
+void policy::take_out_of_use(const std::string& what)
+{
+    out_of_use.store(true, std::memory_order_relaxed);
+    plugin_errors.fetch_add(1, std::memory_order_relaxed);
+    chooser_->host().failed(what);
 }
 
 std::string policy::last_failure() const

@@ -109,6 +109,21 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] const policy_options& options() const noexcept { return options_; }
     [[nodiscard]] strategy::verdicts& verdicts() noexcept { return *verdicts_; }
+    template <typename F>
+    void each_class(F f) const
+    {
+        f(chooser_->cls());
+        for (const selector_maker& filter : filters_)
+            f(filter.cls());
+        f(verdicts_->cls());
+    }
+    /// Its selector and filters are those of `other`, from the same files.
+    [[nodiscard]] bool made_of_the_same(const policy& other) const noexcept;
+    /// A selector or filter of it was loaded from a file that does not come with shunt.
+    [[nodiscard]] bool is_foreign() const noexcept;
+    /// A call of its selector hangs: `what` is said as its failure, and it is asked no more.
+    void take_out_of_use(const std::string& what);
+    std::atomic<bool> out_of_use{false};
     /// What went wrong last in one of its strategies; empty: nothing yet.
     [[nodiscard]] std::string last_failure() const;
 

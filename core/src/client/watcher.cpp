@@ -1,0 +1,169 @@
+// The configuration file and plugin files are watched: what changed is staged, what is wrong is said once.
+
+#include <client/core.hpp>
+
+#include <config/load.hpp>
+#include <config/watch.hpp>
+#include <plugin/image.hpp>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+namespace shunt::client {
+
+struct core::watcher {
+    explicit watcher(const boost::asio::any_io_executor& executor) : events(executor)
+    {
+        if (files.descriptor() >= 0)  // Asio waits at a copy of its own
+            events.assign(::dup(files.descriptor()));
+    }
+    config::file_watch files;
+    boost::asio::posix::stream_descriptor events;
+    core_hook timer;
+    std::map<std::string, std::string> plugins;  // files in use that are not pinned: the sha256 last taken
+    producer_options taken;                      // what the file said when it was last read without trouble
+    std::string trouble;                         // said last; empty: all is well
+};
+
+namespace {
+
+/// Why it cannot be read as a file; empty: it can be tried. What is no file, as a pipe, may never answer.
+std::string why_no_file(const std::string& file)
+{
+    struct stat st {};
+    if (::stat(file.c_str(), &st) != 0)
+        return file + ": it is not there any more";
+    if (S_ISREG(st.st_mode))
+        return {};
+    return file + (S_ISDIR(st.st_mode) ? ": it is a folder now" : ": it is no regular file now");
+}
+
+}  // namespace
+
+void core::start_watch()
+{
+    if (!options_.watch || options_.file.empty())
+        return;
+    watcher_ = std::make_shared<watcher>(executor_);
+    watcher_->timer.owner = this;
+    watcher_->taken = options_;
+    watcher_->timer.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->look_at_files(); };
+    watch_files();
+    await_file_event();
+}
+
+void core::stop_watch()
+{
+    if (watcher_ == nullptr)
+        return;
+    links_->clear_timer(watcher_->timer);
+    boost::system::error_code ignored;
+    watcher_->events.close(ignored);
+    watcher_ = nullptr;
+}
+
+/// What is to be watched depends on what is in force.
+void core::watch_files()
+{
+    if (watcher_ == nullptr)
+        return;
+    std::map<std::string, std::string> plugins;
+    current_->each_class([&](const strategy::strategy_class& cls) {
+        const auto named = current_->options.plugins.load.find(cls.name);
+        const bool pinned = named != current_->options.plugins.load.end() && named->second.file == cls.file && !named->second.sha256.empty();
+        if (!cls.file.empty() && !pinned) {
+            const auto before = watcher_->plugins.find(cls.file);
+            plugins[cls.file] = before != watcher_->plugins.end() ? before->second : cls.sha256;
+        }
+    });
+    watcher_->plugins = std::move(plugins);
+    std::vector<std::string> files{options_.file};
+    for (const auto& [file, sha256] : watcher_->plugins)
+        files.push_back(file);
+    watcher_->files.watch(files, links_->now_ns());
+    arm_look_at_files();
+}
+
+void core::await_file_event()
+{
+    if (!watcher_->events.is_open())
+        return;
+    watcher_->events.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                                [self = shared_from_this(), this, w = watcher_](const boost::system::error_code& ec) {
+                                    if (ec || closed_io_ || watcher_ != w)
+                                        return;
+                                    links_->refresh();
+                                    w->files.readable(links_->now_ns());
+                                    look_at_files();
+                                    await_file_event();
+                                    run_inbox();
+                                });
+}
+
+void core::arm_look_at_files()
+{
+    if (const std::int64_t next = watcher_->files.next_ns(); next != INT64_MAX)
+        links_->set_timer(watcher_->timer, next);
+}
+
+void core::look_at_files()
+{
+    bool changed = false, config_changed = false;
+    for (const std::string& file : watcher_->files.due(links_->now_ns())) {
+        if (file == options_.file) {
+            config_changed = true;
+        } else if (plugin::file_content now; !plugin::read_file(file, plugin::path_rules::readable, now)) {
+            std::string& seen = watcher_->plugins[file];
+            changed = changed || seen != now.sha256;
+            seen = now.sha256;
+        } else {
+            say_trouble("plugin file " + file + " cannot be read any more; what is loaded stays");
+        }
+    }
+    if (config_changed || changed)
+        take_file(changed);
+    arm_look_at_files();
+}
+
+/// Stages what the file says, unless it says what it said before and no plugin file changed.
+void core::take_file(bool plugins_changed)
+{
+    std::string trouble = why_no_file(options_.file);
+    config::loaded l;
+    if (trouble.empty()) {
+        std::vector<config::problem> problems;
+        l = config::load_file(options_.file, problems);
+        for (const config::problem& p : problems)
+            trouble += (trouble.empty() ? "" : "\n") + config::to_string(p);
+    }
+    stage_options how;
+    how.who = "watch";
+    how.what = options_.file;
+    if (!trouble.empty()) {
+        if (trouble == watcher_->trouble)
+            return;
+        watcher_->trouble = trouble;
+        step(*new_swap(std::move(how)).record_, swap_state::refused, trouble + "; what is in force stays");
+        return;
+    }
+    watcher_->trouble.clear();
+    // Not what is in force: what was rolled back does not come again because somebody touches the file.
+    if (!plugins_changed && config::differences(watcher_->taken, l.options).empty())
+        return;
+    watcher_->taken = l.options;
+    (void)stage(std::move(l.options), std::move(how));
+}
+
+void core::say_trouble(std::string text)
+{
+    if (text == watcher_->trouble)
+        return;
+    note(observe::level::warn, text);
+    watcher_->trouble = std::move(text);
+}
+
+}  // namespace shunt::client

@@ -1,0 +1,245 @@
+// A producer with `watch = true` takes over what its file says, however it is written; what is wrong is said once.
+
+#include "swap_situation.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace shunt::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Watch : public testing::Test {
+protected:
+    Watch()
+    {
+        std::string name = testing::TempDir() + "shunt-swap-XXXXXX";
+        if (::mkdtemp(name.data()) == nullptr)
+            throw std::runtime_error("no folder");
+        folder_ = name;
+        topic(cluster_, "T");
+    }
+    ~Watch() override
+    {
+        std::error_code ignored;
+        fs::remove_all(folder_, ignored);
+    }
+    [[nodiscard]] std::string at(const std::string& name) const { return folder_ + "/" + name; }
+    void write(const std::string& name, std::string_view text) const
+    {
+        std::ofstream(at(name), std::ios::trunc | std::ios::binary) << text;
+        ::chmod(at(name).c_str(), 0644);
+    }
+    void rename(const std::string& from, const std::string& to) const { fs::rename(at(from), at(to)); }
+    /// A configuration whose policies are told apart by their number of attempts.
+    [[nodiscard]] std::string config(int attempts, const std::string& more = "") const
+    {
+        return "[producer]\nname_servers = [\"" + cluster_.name_server() + "\"]\nwatch = true\nattempts = " + std::to_string(attempts) +
+               "\n[swap]\nprobation = \"0ms\"\npreflight = \"off\"\n" + more;
+    }
+    [[nodiscard]] producer opened(const std::string& file) const
+    {
+        auto p = producer::open(file);
+        if (!p)
+            throw std::runtime_error(p.error().text);
+        return std::move(*p);
+    }
+    /// The newest swap once it is `state`.
+    static bool comes(const producer& p, std::size_t swaps, swap_state state)
+    {
+        return eventually([&] {
+            const auto all = p.swaps();
+            return all.size() == swaps && all.back().state == state;
+        });
+    }
+    static std::string told(const producer& p)
+    {
+        std::string text;
+        for (const swap_status& s : p.swaps())
+            text += shown(s) + "\n";
+        return text;
+    }
+
+    cluster::embedded_cluster cluster_;
+    std::string folder_;
+};
+
+TEST_F(Watch, TakesARenamedFileAtOnceAndAWrittenOneWhenItIsQuiet)
+{
+    write("shunt.toml", config(3));
+    auto p = opened(at("shunt.toml"));
+    ASSERT_TRUE(p.send(message("T", "x")));
+    write("new.toml", config(4));
+    auto begin = clock::now();
+    rename("new.toml", "shunt.toml");
+    ASSERT_TRUE(comes(p, 2, swap_state::in_force)) << told(p);
+    EXPECT_LT(clock::now() - begin, 250ms + grace());
+    EXPECT_EQ(p.swaps().back().who, "watch");
+    EXPECT_EQ(p.swaps().back().what, at("shunt.toml"));
+    EXPECT_EQ(p.generation(), 2u);
+    begin = clock::now();
+    write("shunt.toml", config(5));
+    ASSERT_TRUE(comes(p, 3, swap_state::in_force)) << told(p);
+    EXPECT_LT(clock::now() - begin, 600ms + grace());
+    EXPECT_GE(clock::now() - begin, 245ms) << "not before it was quiet";
+    EXPECT_EQ(p.deliver(message("T", "x")).generation, 3u);
+}
+
+TEST_F(Watch, TakesASwitchedFolderOfAConfigMap)
+{
+    const auto publish = [&](const std::string& version, int attempts) {
+        fs::create_directory(at("..v" + version));
+        write("..v" + version + "/shunt.toml", config(attempts));
+        fs::create_directory_symlink("..v" + version, at("..data_tmp"));
+        rename("..data_tmp", "..data");
+    };
+    publish("1", 3);
+    fs::create_symlink("..data/shunt.toml", at("shunt.toml"));
+    auto p = opened(at("shunt.toml"));
+    ASSERT_TRUE(p.send(message("T", "x")));
+    publish("2", 4);
+    ASSERT_TRUE(comes(p, 2, swap_state::in_force)) << told(p);
+    fs::remove_all(at("..v1"));
+    publish("3", 5);
+    ASSERT_TRUE(comes(p, 3, swap_state::in_force)) << told(p);
+}
+
+TEST_F(Watch, NeverTakesAHalfWrittenFile)
+{
+    const std::string whole = config(4, "[policies.default]\nselector = { use = \"random\" }\n");
+    write("shunt.toml", config(3));
+    auto p = opened(at("shunt.toml"));
+    ASSERT_TRUE(p.send(message("T", "x")));
+    {
+        // Each half would be a good configuration by itself, but not what is meant.
+        std::ofstream out(at("shunt.toml"), std::ios::trunc);
+        out << config(4) << std::flush;
+        ASSERT_TRUE(p.send(message("T", "x")));
+        const auto until = clock::now() + 400ms;
+        ASSERT_TRUE(eventually([&] { return clock::now() > until; }));
+        EXPECT_EQ(p.swaps().size(), 1u) << "its writer has not closed it";
+        out << whole.substr(config(4).size());
+    }
+    ASSERT_TRUE(comes(p, 2, swap_state::in_force)) << told(p);
+    EXPECT_EQ(p.deliver(message("T", "x")).attempts[0].why, "random");
+}
+
+TEST_F(Watch, SaysOnceWhatIsWrongAndKeepsWhatIsInForce)
+{
+    write("shunt.toml", config(3));
+    auto p = opened(at("shunt.toml"));
+    ASSERT_TRUE(p.send(message("T", "x")));
+    std::size_t swaps = 1;
+    const auto expect_refusal = [&](const char* what, const std::string& words) {
+        ASSERT_TRUE(comes(p, ++swaps, swap_state::refused)) << what << "\n" << told(p);
+        EXPECT_NE(p.swaps().back().reason.find(words), std::string::npos) << what << ": " << p.swaps().back().reason;
+        EXPECT_NE(p.swaps().back().reason.find("what is in force stays"), std::string::npos);
+        EXPECT_EQ(p.generation(), 1u) << what;
+    };
+    const auto replace = [&](const std::string& text) {
+        write("new.toml", text);
+        rename("new.toml", "shunt.toml");
+    };
+    replace(config(0));
+    expect_refusal("a wrong value", "producer.attempts is 0");
+    replace(config(0));
+    replace("[producer");
+    expect_refusal("a syntax error", "shunt.toml:1");
+    replace(config(3, "# \xff\xfe\n"));
+    expect_refusal("no UTF-8", "shunt.toml");
+    replace(std::string(100'000'000, '#'));
+    expect_refusal("100 MB", "bytes");
+    fs::remove(at("shunt.toml"));
+    expect_refusal("deleted", "it is not there any more");
+    fs::create_directory(at("shunt.toml"));
+    expect_refusal("a folder", "it is a folder now");
+    fs::remove(at("shunt.toml"));
+    ASSERT_EQ(::mkfifo(at("shunt.toml").c_str(), 0600), 0);
+    expect_refusal("a pipe", "no regular file");
+    fs::remove(at("shunt.toml"));
+    write("new.toml", config(3, "[log]\nlevel = \"error\"\n"));
+    rename("new.toml", "shunt.toml");
+    ASSERT_TRUE(eventually([&] { return p.swaps().back().reason.find("log.level needs a restart") == 0; })) << told(p);
+    const std::size_t before = p.swaps().size();
+    replace(config(7));
+    ASSERT_TRUE(comes(p, before + 1, swap_state::in_force)) << told(p);
+    EXPECT_EQ(p.generation(), 2u);
+    ASSERT_TRUE(p.send(message("T", "x")));
+}
+
+TEST_F(Watch, TouchedFilesAreNotStagedAndWhatWasTakenBackStaysSo)
+{
+    write("shunt.toml", config(3));
+    auto p = opened(at("shunt.toml"));
+    ASSERT_TRUE(p.send(message("T", "x")));
+    write("new.toml", config(4));
+    rename("new.toml", "shunt.toml");
+    ASSERT_TRUE(comes(p, 2, swap_state::in_force)) << told(p);
+    EXPECT_EQ(p.rollback(), "");
+    fs::last_write_time(at("shunt.toml"), fs::file_time_type::clock::now());
+    write("shunt.toml", config(4, "# a remark\n"));
+    write("new.toml", config(4));
+    rename("new.toml", "shunt.toml");
+    write("new.toml", config(5));
+    rename("new.toml", "shunt.toml");
+    ASSERT_TRUE(comes(p, 3, swap_state::in_force)) << told(p);
+    EXPECT_EQ(p.generation(), 4u);
+}
+
+TEST_F(Watch, TakesAPluginFileThatIsNotPinned)
+{
+    const auto gallery = [](int version) { return in_build("/tests/gallery/version_" + std::to_string(version) + ".so"); };
+    const auto put = [&](int version) {
+        fs::copy_file(gallery(version), at("new.so"), fs::copy_options::overwrite_existing);
+        ::chmod(at("new.so").c_str(), 0755);
+        rename("new.so", "version.so");
+    };
+    put(1);
+    write("shunt.toml", config(3, "[plugins.load.version]\nfile = \"version.so\"\n[policies.default]\nselector = { use = \"version\" }\n"
+                                  "fault = { use = \"none\" }\n"));
+    auto p = opened(at("shunt.toml"));
+    EXPECT_EQ(p.deliver(message("T", "x")).queue, 1);
+    const auto begin = clock::now();
+    put(2);
+    ASSERT_TRUE(comes(p, 2, swap_state::in_force)) << told(p);
+    EXPECT_LT(clock::now() - begin, 250ms + grace());
+    EXPECT_EQ(p.deliver(message("T", "x")).queue, 2);
+    // In place: the running code is a private copy, so nothing happens to it; half of the file is refused.
+    std::string half(fs::file_size(at("version.so")) / 2, '\0');
+    std::ifstream(at("version.so"), std::ios::binary).read(half.data(), static_cast<std::streamsize>(half.size()));
+    write("version.so", half);
+    ASSERT_TRUE(comes(p, 3, swap_state::refused)) << told(p);
+    EXPECT_EQ(p.deliver(message("T", "x")).queue, 2);
+    put(1);
+    ASSERT_TRUE(comes(p, 4, swap_state::in_force)) << told(p);
+    EXPECT_EQ(p.deliver(message("T", "x")).queue, 1);
+}
+
+TEST_F(Watch, ReloadsOnRequestWithoutWatching)
+{
+    std::string text = config(3);
+    text.replace(text.find("watch = true"), 12, "watch = false");
+    write("shunt.toml", text);
+    auto p = opened(at("shunt.toml"));
+    ASSERT_TRUE(p.send(message("T", "x")));
+    std::string other = text;
+    other.replace(other.find("attempts = 3"), 12, "attempts = 4");
+    write("shunt.toml", other);
+    const swap_handle h = p.reload("SIGHUP");
+    ASSERT_TRUE(h.wait_for(swap_state::in_force, patience)) << shown(h.status());
+    EXPECT_EQ(h.status().who, "SIGHUP");
+    write("shunt.toml", "[producer");
+    EXPECT_EQ(p.reload().status().state, swap_state::refused);
+    EXPECT_EQ(p.generation(), 2u);
+}
+
+}  // namespace
+}  // namespace shunt::test
