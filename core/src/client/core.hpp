@@ -143,11 +143,11 @@ private:
     /// Goes on with a send until it needs the I/O side. `io`: called there.
     void drive(operation& op, thread_slot& slot, bool io);
     [[nodiscard]] bool refuse_when_full(operation& op, thread_slot& slot);
-    [[nodiscard]] bool take_key(operation& op, thread_slot& slot);
+    static void take_key(operation& op, const policy_options& p);
     void hand_over(operation& op, want w, bool io);
     /// Under an epoch mark. Null: the topic (with the policy that the send names) is not known yet.
     [[nodiscard]] thread_slot::cached* find_assignment(const policy_table& table, operation& op, thread_slot& slot);
-    enum class choice : std::uint8_t { picked, no_queue, bad_queue, selector_threw, no_route, elsewhere, taken_over };
+    enum class choice : std::uint8_t { picked, in_its_lane, no_queue, bad_queue, selector_threw, no_route, elsewhere, taken_over };
     choice choose(operation& op, thread_slot& slot, bool io, std::int64_t now, std::string& text);
     /// Nothing: the call of the selector took so long that the send was taken over; `op` is nobody's any more.
     std::optional<strategy::decision> ask(operation& op, thread_slot& slot, thread_slot::cached& c, const strategy::snapshot& s,

@@ -381,14 +381,9 @@ bool core::refuse_when_full(operation& op, thread_slot& slot)
     return true;
 }
 
-/// What the policy takes as the key, and whether the message needs a lane. False: the topic is not known yet.
-bool core::take_key(operation& op, thread_slot& slot)
+/// What the policy takes as the key, and whether the message needs a lane.
+void core::take_key(operation& op, const policy_options& p)
 {
-    const epoch_domain::reading mark(epochs_, slot.epoch);
-    const thread_slot::cached* c = find_assignment(*in_force_.load(std::memory_order_seq_cst)->table, op, slot);
-    if (c == nullptr)
-        return false;
-    const policy_options& p = c->by->pol->options();
     switch (p.key_from.what) {
     case key_source::kind::order_key:
         op.has_key = op.msg.order_key().has_value();
@@ -410,7 +405,6 @@ bool core::take_key(operation& op, thread_slot& slot)
         break;
     }
     op.ordered = p.ordered && op.has_key;
-    return true;
 }
 
 void core::drive(operation& op, thread_slot& slot, bool io)
@@ -432,17 +426,6 @@ void core::drive(operation& op, thread_slot& slot, bool io)
             return;
 
         case stage::lane:
-            if (!take_key(op, slot)) {
-                hand_over(op, want::route, io);
-                return;
-            }
-            op.stage = stage::decide;
-            if (op.ordered) {
-                hand_over(op, want::lane, io);
-                return;
-            }
-            break;
-
         case stage::decide: {
             const std::int64_t now = io ? links_->now_ns() : net::monotonic_ns();
             const std::int64_t share = op.machine.share_at(now);
@@ -453,6 +436,10 @@ void core::drive(operation& op, thread_slot& slot, bool io)
             }
             std::string text;
             const choice made = choose(op, slot, io, now, text);
+            if (made == choice::in_its_lane) {
+                hand_over(op, want::lane, io);
+                return;
+            }
             if (made == choice::elsewhere) {
                 decide_elsewhere(op);
                 return;
@@ -488,6 +475,16 @@ core::choice core::choose(operation& op, thread_slot& slot, bool io, std::int64_
     const in_force& f = *in_force_.load(std::memory_order_seq_cst);
     const policy_table* table = f.table;
     std::uint64_t generation = f.generation;
+    thread_slot::cached* c = nullptr;
+    if (op.stage == stage::lane) {
+        c = find_assignment(*table, op, slot);
+        if (c == nullptr)
+            return choice::no_route;
+        take_key(op, c->by->pol->options());
+        op.stage = stage::decide;
+        if (op.ordered)
+            return choice::in_its_lane;
+    }
     if (op.goes_by != nullptr) {
         if (op.goes_by != table) {
             table = op.goes_by;
@@ -500,7 +497,8 @@ core::choice core::choose(operation& op, thread_slot& slot, bool io, std::int64_
             generation = f.canary_generation;
         }
     }
-    thread_slot::cached* const c = find_assignment(*table, op, slot);
+    if (c == nullptr || table != f.table)
+        c = find_assignment(*table, op, slot);
     if (c == nullptr)
         return choice::no_route;
     const strategy::snapshot* s = c->by->current.load(std::memory_order_seq_cst);
@@ -598,6 +596,13 @@ void core::offer_to_shadow(const operation& op, shadow& beside, std::uint64_t ra
     d.tried.assign(op.machine.tried().begin(), op.machine.tried().end());
     d.broker = op.broker->name;
     d.queue = op.queue;
+    if (beside.wants_properties) {
+        d.properties.set_tag(op.msg.tag());
+        if (op.msg.has_keys())
+            d.properties.add_key(op.msg.keys());
+        for (const auto& [name, value] : op.msg.properties())
+            d.properties.set_property(name, value);
+    }
     beside.offer(std::move(d));
 }
 
@@ -661,6 +666,7 @@ void core::no_queue(operation& op, bool io, choice why, std::string text)
 {
     switch (why) {
     case choice::picked:
+    case choice::in_its_lane:
     case choice::elsewhere:
     case choice::taken_over: return;
     case choice::no_route: hand_over(op, want::route, io); return;

@@ -67,7 +67,11 @@ swap_shadow shadow::counts() const
 void core::start_shadow(double share)
 {
     if (candidate_->beside == nullptr) {
-        candidate_->beside = std::make_unique<shadow>();
+        bool properties = false;
+        candidate_->each_class([&](const strategy::strategy_class& cls) {
+            properties = properties || (cls.kind == strategy::strategy_kind::selector && (cls.selector().flags & SHUNT_F_WANTS_PROPS) != 0);
+        });
+        candidate_->beside = std::make_unique<shadow>(properties);
         helpers_.start([self = shared_from_this(), table = candidate_] { self->run_shadow(*table); });
     }
     in_force next = *in_force_.load(std::memory_order_relaxed);
@@ -107,6 +111,7 @@ void core::run_shadow(policy_table& table)
                 q.random = d.random;
                 q.now_ns = d.now_ns;
                 q.tried = d.tried;
+                q.properties_of = &d.properties;
                 const strategy::decision said = set == nullptr ? strategy::decision{} : strategy::decide(*s, *set, q);
                 beside.asked_at_ns.store(0, std::memory_order_relaxed);
                 failed = set == nullptr || said.because == strategy::why::fallback;

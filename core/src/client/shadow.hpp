@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <shunt/message.hpp>
 #include <shunt/swap.hpp>
 #include <strategy/decide.hpp>
 
@@ -28,10 +29,14 @@ public:
         std::uint64_t random = 0;
         std::int64_t now_ns = 0;
         std::vector<std::uint32_t> tried;
+        message properties;       // where they are wanted: with those of the message, and nothing else
         std::string_view broker;  // what was picked; interned
         std::int32_t queue = -1;
     };
     static constexpr std::size_t max_waiting = 1024;
+
+    explicit shadow(bool properties_wanted) : wants_properties(properties_wanted) {}
+    const bool wants_properties;
 
     /// Any thread; never waits: what finds no room, or the lock taken, is dropped and counted.
     void offer(decision&& d);

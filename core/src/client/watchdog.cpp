@@ -129,11 +129,12 @@ void core::take_over(thread_slot& slot, std::uint64_t call)
     pol.take_out_of_use("a call of its selector did not come back in " + std::to_string(hung_looks * look_ns / 1'000'000) +
                         " ms; the policy is out of use, the thread in the call is lost; best-queue's rule stands in");
 
-    // The plugin may still look at the key and at what was tried: these are copied, and the old operation is left to the thread.
+    // The plugin may still look at the key, properties and what was tried: these are copied, and the old operation is left to
+    // the thread.
     operation& op = *new operation;
     op.owner = this;
     op.thread = old.thread;
-    op.msg = std::move(old.msg);
+    op.msg = old.msg;
     op.options = std::move(old.options);
     op.properties = std::move(old.properties);
     op.extra = std::move(old.extra);

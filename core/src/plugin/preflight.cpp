@@ -40,6 +40,8 @@ preflight_result preflight(const std::string& file, const preflight_limits& limi
     }
     if (!end.death.empty())
         problem(end.rule, end.strategy, fmt::format("its process {}, in {}", end.death, to_string(end.where)));
+    if (end.lost())
+        problem(end.rule, end.strategy, check::lost_report);
     // The file itself could not be read: every check was skipped, and says why.
     if (skipped && result.problems.empty() && result.passed.empty())
         problem(end.reports.front().rule, {}, end.reports.front().what.detail);

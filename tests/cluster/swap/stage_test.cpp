@@ -5,6 +5,7 @@
 #include <atomic>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
 
@@ -169,6 +170,25 @@ TEST(Rollback, IsPossibleUntilTheNextButOne)
     EXPECT_EQ(first.status().state, swap_state::in_force);
 }
 
+// A send is held in the middle of its decision while its policies are replaced, and those after them.
+TEST(Retiring, WaitsForTheLastCall)
+{
+    situation s;
+    auto p = started(s.options("hash"));
+    ASSERT_TRUE(p.send(message("T", "x")));
+    send_options held;
+    held.select = [&](std::span<const queue_ref> queues, const message&, std::uint32_t) {
+        in_force(p, s.options("random"));
+        in_force(p, s.options("round-robin"));
+        EXPECT_EQ(p.swaps().front().state, swap_state::replaced) << "its snapshot is looked at";
+        return queues.size() - 1;
+    };
+    const receipt r = p.deliver(message("T", "x"), held);
+    EXPECT_EQ(r.outcome, outcome::stored) << shown(r);
+    EXPECT_EQ(r.generation, 1u);
+    EXPECT_TRUE(eventually([&] { return p.swaps().front().state == swap_state::retired; })) << shown(p.swaps().front());
+}
+
 TEST(Swap, ChangesTimeoutsLimitsAndBrokersFacts)
 {
     situation s;
@@ -295,6 +315,33 @@ TEST(Shadow, CountsWhatWouldDifferAndHasNoEffect)
     EXPECT_EQ(h.rollback("seen enough"), "");
     EXPECT_EQ(h.status().state, swap_state::refused);
     EXPECT_EQ(p.generation(), 1u);
+}
+
+TEST(Shadow, SeesThePropertiesThatItsSelectorWants)
+{
+    situation s;
+    const auto by = [&](const std::string& property) {
+        producer_options o = s.options("by-property");
+        o.plugins.load["by-property"] = {in_build("/tests/gallery/sdk/libby_property.so"), {}, {}};
+        o.policies["default"].selector.settings["property"] = property;
+        return o;
+    };
+    auto p = started(by("target"));
+    ASSERT_TRUE(p.send(message("T", "x")));
+    stage_options how;
+    how.shadow = 1;
+    producer_options o = by("other");
+    const swap_handle h = p.stage(o, how);
+    ASSERT_TRUE(h.wait_for(swap_state::shadow, patience)) << shown(h.status());
+    const int n = 60;
+    for (int i = 0; i < n; ++i)
+        (void)p.deliver(message("T", "x").set_property("target", "broker-a").set_property("other", i % 2 == 0 ? "broker-a" : "broker-b"));
+    ASSERT_TRUE(eventually([&] { const swap_shadow c = h.status().shadow; return c.decisions + c.dropped == n; }));
+    const auto by_broker = h.status().shadow.by_broker;
+    ASSERT_EQ(by_broker.size(), 2u) << "broker-c is nobody's";
+    EXPECT_GT(by_broker.at("broker-a").second, 0u);
+    EXPECT_EQ(by_broker.at("broker-b").first, 0u);
+    EXPECT_GT(by_broker.at("broker-b").second, 0u);
 }
 
 TEST(Canary, DecidesAStableShareOfKeysAndIsComparedAndTakenBack)

@@ -4,105 +4,16 @@
 
 #include "swap_situation.hpp"
 
+#include <support/swap_load.hpp>
+
 #include <malloc.h>
 
-#include <algorithm>
 #include <array>
-#include <atomic>
-#include <condition_variable>
-#include <cstdlib>
-#include <mutex>
 #include <set>
 #include <string>
-#include <thread>
-#include <vector>
 
 namespace shunt::test {
 namespace {
-
-std::chrono::milliseconds storm_time()
-{
-    const char* const text = std::getenv("SHUNT_STORM_SECONDS");
-    return std::chrono::seconds(text == nullptr ? 2 : std::max(1, std::atoi(text)));
-}
-
-/// Threads that send without a pause, some hundreds under way each.
-class load {
-public:
-    load(producer& p, int threads) : p_(p)
-    {
-        for (int t = 0; t < threads; ++t)
-            threads_.emplace_back([this, t] { run(t); });
-    }
-    ~load() { stop(); }
-    load(const load&) = delete;
-    load& operator=(const load&) = delete;
-
-    /// Ends, and waits for what is under way. False: something never came.
-    bool stop()
-    {
-        over_ = true;
-        for (std::thread& t : threads_)
-            t.join();
-        threads_.clear();
-        std::unique_lock lock(s_->lock);
-        return s_->room.wait_for(lock, patience, [&] { return s_->under_way == 0; });
-    }
-    [[nodiscard]] std::uint64_t ended() const
-    {
-        const std::lock_guard lock(s_->lock);
-        return s_->ended;
-    }
-    [[nodiscard]] std::vector<std::string> bad() const
-    {
-        const std::lock_guard lock(s_->lock);
-        return s_->bad;
-    }
-    /// Generations seen in receipts.
-    [[nodiscard]] std::size_t generations() const
-    {
-        const std::lock_guard lock(s_->lock);
-        return s_->generations.size();
-    }
-    /// The longest time a call of async_send took on its thread.
-    [[nodiscard]] clock::duration longest_call() const { return longest_.load(); }
-
-private:
-    struct state {
-        mutable std::mutex lock;
-        std::condition_variable room;
-        std::uint64_t under_way = 0, ended = 0;
-        std::vector<std::string> bad;
-        std::set<std::uint64_t> generations;
-    };
-    void run(int thread)
-    {
-        for (int i = 0; !over_; ++i) {
-            {
-                std::unique_lock lock(s_->lock);
-                s_->room.wait(lock, [&] { return s_->under_way < 1000; });
-                ++s_->under_way;
-            }
-            const auto begin = clock::now();
-            p_.async_send(message("T", "x").set_order_key("k" + std::to_string((thread * 7919 + i) % 512)),
-                          [s = s_](const error_code&, const receipt& r) {
-                              const std::lock_guard lock(s->lock);
-                              --s->under_way;
-                              ++s->ended;
-                              s->generations.insert(r.generation);
-                              if (r.outcome != outcome::stored && s->bad.size() < 10)
-                                  s->bad.push_back(shown(r));
-                              s->room.notify_all();
-                          });
-            longest_ = std::max(longest_.load(), clock::now() - begin);
-        }
-    }
-    producer& p_;
-    std::shared_ptr<state> s_ = std::make_shared<state>();
-    std::atomic<bool> over_{false};
-    std::atomic<clock::duration> longest_{clock::duration::zero()};
-    std::vector<std::thread> threads_;
-};
 
 struct situation {
     cluster::embedded_cluster cluster{{.keep_bodies = false}};
@@ -121,22 +32,6 @@ struct situation {
         EXPECT_EQ(ids.size(), sent);
     }
 };
-
-/// Each millisecond, as near as the machine comes to it.
-template <typename F>
-int each_millisecond(std::chrono::milliseconds time, F f)
-{
-    std::mutex lock;
-    std::condition_variable never;
-    int n = 0;
-    for (auto due = clock::now(), end = due + time; clock::now() < end; ++n) {
-        f(n);
-        due = std::max(due + 1ms, clock::now());
-        std::unique_lock held(lock);
-        never.wait_until(held, due);
-    }
-    return n;
-}
 
 TEST(Storm, AnExchangeEachMillisecondLosesAndDoublesNothing)
 {

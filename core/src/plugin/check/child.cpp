@@ -5,7 +5,11 @@
 #include <fmt/format.h>
 
 #include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -21,6 +25,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -142,6 +147,8 @@ void wait_for(pid_t pid, std::chrono::milliseconds time, child_end& end)
         end.death = fmt::format("did not come back within {} ms", time.count());
     else if (got != pid)
         end.death = std::string(unknown_end);
+    else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
+        end.death = "was killed as it would have started another process";  // see forbid_processes()
     else if (WIFSIGNALED(status))
         end.death = signal_text(WTERMSIG(status));
     else
@@ -293,6 +300,51 @@ private:
 
 }  // namespace
 
+namespace {
+
+/// Threads may be started, processes not: whoever tries is killed by SIGSYS. Where the system has no such filter, all may.
+void forbid_processes() noexcept
+{
+#if defined(__x86_64__)
+    constexpr std::uint32_t here = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+    constexpr std::uint32_t here = AUDIT_ARCH_AARCH64;
+#else
+    constexpr std::uint32_t here = 0;
+#endif
+#ifndef SYS_fork
+#define SYS_fork SYS_clone3  // newer systems have clone and clone3 only
+#define SYS_vfork SYS_clone3
+#endif
+    const auto load = [](std::size_t at) { return sock_filter{BPF_LD | BPF_W | BPF_ABS, 0, 0, static_cast<std::uint32_t>(at)}; };
+    const auto answer = [](std::uint32_t what) { return sock_filter{BPF_RET | BPF_K, 0, 0, what}; };
+    // `yes`, `no`: how many steps are left out then.
+    const auto is = [](long what, std::uint8_t yes, std::uint8_t no) {
+        return sock_filter{BPF_JMP | BPF_JEQ | BPF_K, yes, no, static_cast<std::uint32_t>(what)};
+    };
+    std::array<sock_filter, 14> steps{
+        load(offsetof(seccomp_data, arch)),
+        is(here, 0, 9),                       // of another kind: allowed
+        load(offsetof(seccomp_data, nr)),
+        is(SYS_clone3, 8, 0),                 // its flags cannot be seen: it does not exist, and clone is taken instead
+        is(SYS_fork, 8, 0),
+        is(SYS_vfork, 7, 0),
+        is(SYS_execve, 6, 0),
+        is(SYS_execveat, 5, 0),
+        is(SYS_clone, 0, 2),
+        load(offsetof(seccomp_data, args)),   // the flags, in the lower half
+        sock_filter{BPF_JMP | BPF_JSET | BPF_K, 0, 2, CLONE_THREAD},
+        answer(SECCOMP_RET_ALLOW),
+        answer(SECCOMP_RET_ERRNO | ENOSYS),
+        answer(SECCOMP_RET_KILL_PROCESS),
+    };
+    const sock_fprog program{steps.size(), steps.data()};
+    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
+        (void)::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+}  // namespace
+
 int child_main(int argc, const char* const* argv, instruments with)
 {
     constexpr int first_setting = 8;
@@ -312,6 +364,8 @@ int child_main(int argc, const char* const* argv, instruments with)
         const rlimit most{memory, memory};
         ::setrlimit(RLIMIT_AS, &most);
     }
+    if (!with.sanitized)  // a sanitizer looks for leaks from a process of its own
+        forbid_processes();
     const mapped_head top(report_fd);
     if (top.get() == nullptr)
         return 2;

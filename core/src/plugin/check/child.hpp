@@ -47,7 +47,13 @@ struct child_end {
     std::string rule, strategy;   ///< what it was at when it died
     phase where = phase::host;
     std::string said;             ///< the end of what it wrote to stdout and stderr
+    /// The report of what it was at last is not there, though it completed.
+    [[nodiscard]] bool lost() const noexcept
+    {
+        return death.empty() && (reports.empty() || reports.back().rule != rule || reports.back().strategy != strategy);
+    }
 };
+inline constexpr std::string_view lost_report = "the report of its process is lost: it closed or replaced a file that is not its own";
 
 /// Where the helper lies: beside the folder of the bundled plugins. Empty: it is not there.
 [[nodiscard]] std::string find_helper();

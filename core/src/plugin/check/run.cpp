@@ -19,8 +19,8 @@ bool applies(const rule& r, strategy_kind kind) noexcept
 /// What a child's end says of the one check it was started for.
 outcome judged(const child_end& end)
 {
-    if (end.death.empty() && end.reports.empty())
-        return {verdict::crashed, "the report of its process is lost: it closed or replaced a file that is not its own"};
+    if (end.lost())
+        return {verdict::crashed, std::string(lost_report)};
     if (!end.death.empty()) {
         outcome o{verdict::crashed, fmt::format("its process {}, {}{}", end.death, end.completed ? "after the check, when it ended" : "in ",
                                                 end.completed ? "" : to_string(end.where))};
