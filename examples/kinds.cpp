@@ -1,10 +1,12 @@
 // Every kind of message, one after another, against the cluster of the configuration that is named (or one inside this
 // process). The pieces are those of core/README.md.
 
+#include <shunt/observer.hpp>
 #include <shunt/producer.hpp>
 
 #include <chrono>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -76,12 +78,20 @@ void questions(shunt::producer& producer)
         std::cout << "by its key: " << found->size() << '\n';
 }
 
+class spans : public shunt::send_observer {
+    void before(shunt::message& m) override { m.set_property("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"); }
+    void after(const shunt::observed_send& s) override { total += s.receipt.latency; }
+    std::chrono::nanoseconds total{0};
+};
+
 }  // namespace
 
 int main(int argc, char** argv)
 {
     shunt::producer_options inside;
     inside.embedded = true;
+    inside.trace = "orders*";
+    inside.observers = {std::make_shared<spans>()};
     auto producer = argc > 1 ? shunt::producer::open(argv[1]) : shunt::producer::create(inside);
     if (!producer) {
         std::cerr << producer.error().text << '\n';

@@ -37,6 +37,7 @@ constexpr std::string_view self = "send";
 
 struct send_arguments {
     std::string config, topic, body, key, order_key, tag, receipts, record;
+    bool trace = false;
     std::vector<std::string> properties;
     std::optional<std::uint64_t> size;
     std::uint64_t count = 0;  // 0: as many as there are
@@ -190,6 +191,8 @@ int send(const send_arguments& a)
     const auto add_arguments = [&](producer_options& o) {
         if (!a.record.empty())
             o.record = a.record;
+        if (a.trace)
+            o.trace = "*";
         a.kinds.options_of(o);
     };
     add_arguments(loaded->options);
@@ -346,6 +349,7 @@ void add_send(CLI::App& program, chosen_command& chosen)
                "for a message, all its attempts included; send_timeout of the configuration unless said")->type_name("D");
     add_kinds(app, a->kinds);
     add_text(app, "--receipts", a->receipts, "a line of JSON for each message, in the order they were sent")->type_name("FILE");
+    app.add_flag("--trace", a->trace, "write the sends to RocketMQ's message trace, whatever [producer] trace says");
     add_text(app, "--record", a->record, "the run as a scenario: `shunt simulate FILE` runs it again, also by another policy")->type_name("FILE");
     app.add_flag("--json", a->json, "the summary as one object");
     app.callback([a, body, key, order_key, &chosen] {

@@ -8,11 +8,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace shunt {
+
+class send_observer;
 
 /// A strategy by the name users write, with its settings (without `use`).
 struct strategy_options {
@@ -148,6 +151,11 @@ struct producer_options {
     /// A file that the run is written to when the producer closes, as a scenario for `shunt simulate`; empty: none. It is of
     /// the first topic something is sent to; with "{topic}" in its name there is one of each topic, of the first 16.
     std::string record;
+
+    /// Topics whose sends are written to RocketMQ's message trace, as a pattern: "*" is any run of characters; empty: none.
+    std::string trace;
+    std::string trace_topic = "RMQ_SYS_TRACE_TOPIC";
+    std::vector<std::shared_ptr<send_observer>> observers;  ///< told of every send, see send_observer; none may be null
 
     plugin_options plugins;
     std::map<std::string, policy_options, std::less<>> policies;  ///< "default" is there if not given

@@ -77,7 +77,8 @@ public:
     std::uint64_t attempts = 0, decisions = 0, plugin_errors = 0, selector_abstained = 0;
     std::uint64_t late_answers = 0, bad_frames = 0, connects = 0, connects_failed = 0, connections_lost = 0;
     std::uint64_t route_queries = 0, route_changes = 0, heartbeats = 0, writes = 0, bytes_written = 0;
-    std::uint64_t callbacks_threw = 0;
+    std::uint64_t callbacks_threw = 0;   // observers too
+    std::uint64_t trace_dropped = 0;     // trace records that reached no broker
     std::uint64_t in_flight_messages = 0, in_flight_bytes = 0, lanes = 0, connections = 0;  // gauges
     std::string last_plugin_error;  ///< which policy's strategy failed last, and what it said; empty: none did
     std::string route_error;        ///< what is in the way of a route that sends wait for; empty: nothing, or none waits

@@ -53,6 +53,9 @@ core::batch_plan core::plan_batch(std::vector<message>&& all, bool split)
         plan.wrong = refusal{errc::invalid_batch, "the list is empty; a batch has at least one message"};
         return plan;
     }
+    for (std::size_t i = 0; i < all.size() && !observers_.empty(); ++i)
+        observe_before(all[i]);
+    plan.topic = all.front().topic();
     const epoch_domain::reading mark(epochs_, slots_->mine().epoch);
     const producer_options& live = in_force_.load(std::memory_order_seq_cst)->table->options;
     const std::size_t limit = live.max_body;
@@ -95,7 +98,6 @@ core::batch_plan core::plan_batch(std::vector<message>&& all, bool split)
         wire::put_batch_item(b.encoded, item);
         b.parts->msg_ids.push_back(id);
     }
-    plan.topic = all.front().topic();
     plan.order_key = all.front().order_key();
     plan.wait_store = all.front().wait_store();
     return plan;
@@ -122,11 +124,23 @@ batch_receipt core::refused_batch(const refusal& wrong)
     return r;
 }
 
+void core::observe_refused(const batch_plan& plan)
+{
+    if (observers_.empty())
+        return;
+    receipt r;
+    r.error = make_send_error(plan.wrong->why, outcome::not_sent);
+    r.reason = plan.wrong->text;
+    const message m(plan.topic, {});
+    observe_refused(m, r, send_kind::batch);
+}
+
 std::vector<batch_receipt> core::deliver_batches(std::vector<message>&& all, bool split, const send_options& options)
 {
     batch_plan plan = plan_batch(std::move(all), split);
     std::vector<batch_receipt> receipts;
     if (plan.wrong) {
+        observe_refused(plan);
         receipts.push_back(refused_batch(*plan.wrong));
         return receipts;
     }
@@ -143,6 +157,7 @@ void core::start_batch(std::vector<message>&& all, send_options&& options, const
 {
     batch_plan plan = plan_batch(std::move(all), false);
     if (plan.wrong) {
+        observe_refused(plan);
         start_refused(plan.wrong->why, std::move(plan.wrong->text), std::move(done));
         return;
     }

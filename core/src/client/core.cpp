@@ -1,5 +1,6 @@
 #include <client/core.hpp>
 
+#include <client/tracer.hpp>
 #include <cluster/embedded_cluster.hpp>
 #include <config/load.hpp>
 #include <plugin/registry.hpp>
@@ -132,6 +133,9 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
     c.routes_->on_note = [&c](std::string_view text) { c.note(observe::level::warn, text); };
     if (!c.options_.record.empty())
         c.recorder_ = std::make_unique<recorder>(c.options_.record, c.options_.plugins);
+    c.observers_ = c.options_.observers;
+    if (!c.options_.trace.empty())
+        c.observers_.push_back(c.tracer_ = std::make_shared<tracer>(c));
     c.heartbeat_timer_ = std::make_unique<boost::asio::steady_timer>(c.executor_);
     for (core_hook* hook : {&c.watch_over_timer_, &c.keys_timer_, &c.watchdog_timer_})
         hook->owner = &c;
@@ -345,6 +349,7 @@ shunt::counters core::counters() const
     c.route_changes = get(count_.route_changes);
     c.heartbeats = get(count_.heartbeats);
     c.callbacks_threw = get(count_.callbacks_threw);
+    c.trace_dropped = get(count_.trace_dropped);
     c.in_flight_messages = in_flight_.messages();
     c.in_flight_bytes = in_flight_.bytes();
     c.lanes = get(count_.lanes);
@@ -402,6 +407,8 @@ void core::maybe_closed()
 {
     if (close_deadline_ns_ == 0 || saying_goodbye_ || closed_io_ || open_.load(std::memory_order_seq_cst) != 0)
         return;
+    if (tracer_ != nullptr && !cancelling_ && tracer_->flush())
+        return;  // when that has ended we come here again
     say_goodbye();
 }
 
@@ -413,6 +420,8 @@ void core::cancel_all()
     }
     closed_clean_ = false;
     cancelling_ = true;
+    if (tracer_ != nullptr)
+        tracer_->stop();
     cancel_requests();
     while (operation* op = live_) {
         if (op->wanted == want::transmit) {
@@ -464,6 +473,8 @@ void core::closed()
 {
     if (std::exchange(closed_io_, true))
         return;
+    if (tracer_ != nullptr)
+        tracer_->stop();
     links_->clear_timer(close_timer_);
     links_->clear_timer(verdict_timer_);
     for (core_hook* hook : {&penalty_timer_, &queue_timer_, &route_timer_, &aside_timer_, &watch_over_timer_, &keys_timer_, &watchdog_timer_})

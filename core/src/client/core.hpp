@@ -24,6 +24,7 @@
 #include <observe/log.hpp>
 #include <send/in_flight.hpp>
 #include <send/lanes.hpp>
+#include <shunt/observer.hpp>
 #include <shunt/producer.hpp>
 #include <shunt/request.hpp>
 #include <shunt/transaction.hpp>
@@ -59,6 +60,8 @@ namespace shunt::cluster {
 class embedded_cluster;
 }
 namespace shunt::client {
+
+class tracer;
 
 /// As nanoseconds, none negative and none beyond some 30 years: sums of such times with the present do not overflow.
 [[nodiscard]] inline std::int64_t bounded_ns(std::chrono::milliseconds d) noexcept
@@ -125,6 +128,7 @@ private:
     friend class operation;
     friend class carrier;
     friend class gatherer;
+    friend class tracer;
 
     explicit core(producer_options options);
 
@@ -137,6 +141,18 @@ private:
     bool encode_properties(operation& op, const producer_options& live);
     short_text<56> put_properties(wire::buffer& out, const message& m, bool write_order_key);
     static void pack(operation& op, const producer_options& live);
+    // ---- observers (observing.cpp) ----
+    template <typename F>
+    void tell_observers(F&& f) noexcept;
+    void observe_before(message& m);
+    void observe_attempt(operation& op, std::string_view address, const wire::command* answer);
+    void observe_after(operation& op);
+    void observe_refused(const message& m, const receipt& r, send_kind kind);
+    void observe_end(const message& half, std::string_view msg_id, std::string_view address, std::string_view broker, transaction_end end,
+                     bool by_check, bool confirmed);
+    void start_own(message&& m, std::chrono::milliseconds timeout, std::function<void(const receipt&)> done);
+    void threw(std::string_view who, std::string_view what);
+
     void start_refused(errc why, std::string text, detail::completion&& done);
     [[nodiscard]] std::chrono::milliseconds live_timeout();
     void refuse(operation& op, errc why, std::string text);
@@ -172,6 +188,7 @@ private:
     [[nodiscard]] batch_plan plan_batch(std::vector<message>&& all, bool split);
     [[nodiscard]] static message batch_message(const batch_plan& plan, one_batch& b);
     [[nodiscard]] batch_receipt refused_batch(const refusal& wrong);
+    void observe_refused(const batch_plan& plan);
     static void take_batch_ids(operation& op, std::string_view ids);
 
     // ---- I/O side (io.cpp) ----
@@ -421,7 +438,7 @@ private:
     std::atomic<std::uint64_t> random_state_{0};
     struct {
         std::atomic<std::uint64_t> sends{0}, stored{0}, not_sent{0}, unknown{0}, rejected{0}, attempts{0}, route_changes{0},
-            heartbeats{0}, callbacks_threw{0}, lanes{0}, route_queries{0};
+            heartbeats{0}, callbacks_threw{0}, trace_dropped{0}, lanes{0}, route_queries{0};
     } count_;
     mutable std::mutex tables_lock_;                  // for tables_ and swaps_: the I/O side writes, others read
     std::vector<std::shared_ptr<policy_table>> tables_;  // all that are not let go yet
@@ -477,6 +494,8 @@ private:
     operation* callback_first_ = nullptr;
     operation* callback_last_ = nullptr;
     callback_thread callbacks_;
+    std::vector<std::shared_ptr<send_observer>> observers_;  // fixed after the start
+    std::shared_ptr<tracer> tracer_;          // null: nothing is traced; one of the observers
     std::unique_ptr<recorder> recorder_;      // null: no record is wanted
 
     mutable std::mutex closed_lock_;

@@ -390,6 +390,8 @@ void core::attempt_over(operation& op, const net::reply& r, const seat* at)
             op.rejection = rec.error;
     }
 
+    if (op.watch != nullptr) [[unlikely]]
+        observe_attempt(op, address_of_[op.broker->id], r.how == send::ending::answered ? r.answer : nullptr);
     if (recorder_ != nullptr)
         record_attempt(op, ended, a.latency.count());
     if (policy_table* table = table_with(op.table); table != nullptr && !written)
@@ -472,8 +474,10 @@ void core::complete(operation& op)
                         : r.outcome == outcome::unknown  ? count_.unknown
                         : r.outcome == outcome::rejected ? count_.rejected
                                                          : count_.not_sent;
-    outcome_count.fetch_add(1, std::memory_order_relaxed);
-    if (recorder_ != nullptr)
+    const bool own = op.extra != nullptr && op.extra->own;
+    if (!own)
+        outcome_count.fetch_add(1, std::memory_order_relaxed);
+    if (recorder_ != nullptr && !own)
         record_send(op);
     forget_live(op);
     unpin(op);
@@ -484,6 +488,8 @@ void core::complete(operation& op)
         r.after_unknown = lanes_.after_doubt(op.msg.topic(), op.key);
         leave_lane(op);
     }
+    if (op.watch != nullptr) [[unlikely]]
+        observe_after(op);
     tell(op);
 }
 
@@ -594,10 +600,12 @@ void core::release_what_is_left()
     }
 }
 
-void core::handler_threw(const char* what)
+void core::handler_threw(const char* what) { threw("a completion handler", what); }
+
+void core::threw(std::string_view who, std::string_view what)
 {
     count_.callbacks_threw.fetch_add(1, std::memory_order_relaxed);
-    note(observe::level::error, std::string("a completion handler threw: ") + what);
+    note(observe::level::error, std::string(who) + " threw: " + std::string(what));
 }
 
 void core::flush_callbacks()

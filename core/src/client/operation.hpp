@@ -52,6 +52,13 @@ struct special {
     std::string properties;                      ///< encoded, after those of the message
     std::string packed;                          ///< the body, compressed; empty: it goes as it is
     std::shared_ptr<detail::batch_parts> batch;  ///< the body is a batch
+    bool own = false;                            ///< the producer's own: no observer and no counter of sends knows it
+};
+
+/// What observers will be told at the end of a send.
+struct watched {
+    std::string address, region;
+    bool traces = true;  ///< what the broker says
 };
 
 /// A message's place in a batch that was answered as a whole.
@@ -81,6 +88,7 @@ public:
     send_options options;
     wire::buffer properties;  // encoded
     std::unique_ptr<special> extra;  // null: a plain message
+    std::unique_ptr<watched> watch;  // null: no observer
     receipt result;
     detail::completion done;  // async only
     thread_slot* caller = nullptr;  // sync only: whom to wake

@@ -70,6 +70,7 @@ void core::recycle(operation& op) noexcept
     renew(op.options);
     op.properties.clear();
     op.extra.reset();
+    op.watch.reset();
     renew(op.result);
     op.doubt = op.rejection = {};
     op.done.reset();
@@ -106,6 +107,11 @@ bool core::prepare(operation& op, thread_slot& slot, bool oneway, message&& m, s
     op.msg = std::move(m);
     op.options = std::move(options);
     op.oneway = oneway;
+    if (!observers_.empty() && (op.extra == nullptr || !op.extra->own)) [[unlikely]] {
+        op.watch = std::make_unique<watched>();
+        if (op.extra == nullptr || op.extra->batch == nullptr)  // its messages were shown already
+            observe_before(op.msg);
+    }
     send::limits lim;
     const auto timeout = op.options.timeout.count() > 0 ? op.options.timeout : live.send_timeout;
     lim.timeout_ns = bounded_ns(timeout);
@@ -263,6 +269,8 @@ receipt core::deliver(bool oneway, message&& m, send_options&& options, std::uni
     operation& op = *new_operation(slot);
     op.extra = std::move(extra);
     const auto refused_here = [&] {
+        if (op.watch != nullptr)
+            observe_after(op);
         receipt r = std::move(op.result);
         count_.not_sent.fetch_add(1, std::memory_order_relaxed);
         recycle(op);

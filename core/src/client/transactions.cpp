@@ -66,9 +66,10 @@ transaction_receipt core::deliver_transaction(message&& m, const transaction_bra
         return t;
     }
     const auto timeout = options.timeout.count() > 0 ? options.timeout : live_timeout();
-    if (const auto ended = end_transaction(wire_topic(kept.topic()), t.half, t.end, timeout); ended)
-        t.confirmed = true;
-    else
+    const auto ended = end_transaction(wire_topic(kept.topic()), t.half, t.end, timeout);
+    t.confirmed = ended.has_value();
+    observe_end(kept, t.half.msg_id.view(), {}, t.half.broker, t.end, false, t.confirmed);
+    if (!ended)
         t.reason += (t.reason.empty() ? "" : "; ") + ended.error().text + "; the broker will ask";
     return t;
 }
@@ -202,12 +203,21 @@ void core::check_transaction(net::connection& from, const wire::command& request
         if (end == transaction_end::unknown)
             return;  // brokers ignore it
         q.fields.emplace_back("commitOrRollback", value_of(end));
-        boost::asio::post(executor_, [weak, address, q]() mutable {
+        boost::asio::post(executor_, [weak, address, q, end, half]() mutable {
             const auto self = weak.lock();
             if (self == nullptr || self->closed_io_)
                 return;
             self->links_->refresh();
-            net::ask(*self->links_, address, self->format_, std::move(q), self->links_->now_ns() + 3'000'000'000, [](const net::reply&) {});
+            net::ask(*self->links_, address, self->format_, std::move(q), self->links_->now_ns() + 3'000'000'000,
+                     [weak, address, end, half](const net::reply& r) {
+                         if (const auto still = weak.lock(); still != nullptr && !still->observers_.empty()) {
+                             message told(half->topic, {});
+                             told.set_tag(std::string(half->property("TAGS")));
+                             if (const auto keys = half->property("KEYS"); !keys.empty())
+                                 told.add_key(keys);
+                             still->observe_end(told, half->msg_id, address, half->broker, end, true, r.how == send::ending::answered);
+                         }
+                     });
             self->links_->flush_all();
         });
     });

@@ -16,6 +16,10 @@ namespace shunt::config {
 
 inline constexpr std::int64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
 
+/// Which topics are traced.
+[[nodiscard]] inline bool is_trace(std::string_view pattern) noexcept { return pattern.empty() || is_topic_pattern(pattern); }
+inline constexpr plain_text trace_rule{is_trace, "topics, such as \"orders-*\" or \"*\" for all; or empty: none", nullptr, "^[%|a-zA-Z0-9_*-]{0,127}$"};
+
 /// Where a recorded run is written to.
 [[nodiscard]] inline bool is_record(std::string_view path) noexcept { return path.empty() || is_path(path); }
 inline constexpr plain_text record_rule{is_record, "a file to write to, of at most 4095 bytes; or empty: none", nullptr, "^.{0,4095}$"};
@@ -78,6 +82,8 @@ void each_producer_key(F f)
     f("watch", flag{}, &o::watch, "take over changes of this file while running");
     f("record", record_rule, &o::record,
       "a file that the run is written to at its end, for shunt simulate; with {topic} in its name one for each topic");
+    f("trace", trace_rule, &o::trace, "topics whose sends are written to RocketMQ's message trace; empty: none");
+    f("trace_topic", topic_rule(), &o::trace_topic, "where those records go");
 }
 
 /// Every key of [swap].

@@ -111,6 +111,42 @@ void compressed(world& w, const std::string& topic)
     }
 }
 
+// ---- the trace ----
+
+void trace(world& w, const std::string& topic)
+{
+    const std::string traces = topic + "-traces";
+    w.create_topic(topic);
+    w.create_topic(traces);
+    auto o = patient(w);
+    o.trace = topic;
+    o.trace_topic = traces;
+    receipt r;
+    {
+        auto p = started(o);
+        r = p.deliver(message(topic, "traced").add_key("k1").set_tag("a-tag"));
+        ASSERT_EQ(r.outcome, outcome::stored) << shown(r);
+        EXPECT_TRUE(p.close(30s));
+        EXPECT_EQ(p.counters().trace_dropped, 0u);
+    }
+    auto p = producer_for(w);
+    std::vector<stored_message> found;
+    ASSERT_TRUE(eventually([&] {
+        if (const auto told = p.query(traces, r.msg_id.str()))
+            found = *told;
+        return !found.empty();
+    }));
+    std::vector<std::string> fields;
+    wire::each_trace(found[0].body, [&](const std::vector<std::string_view>& of) { fields.assign(of.begin(), of.end()); });
+    ASSERT_EQ(fields.size(), 14u);
+    EXPECT_EQ(fields[0], "Pub");
+    EXPECT_EQ(fields[4], topic);
+    EXPECT_EQ(fields[5], r.msg_id.str());
+    EXPECT_EQ(fields[7], "k1");
+    EXPECT_EQ(fields[12], r.offset_msg_id.str());
+    EXPECT_EQ(fields[13], "true");
+}
+
 // ---- batches ----
 
 std::vector<message> list_of(const std::string& topic, int n, std::size_t size = 64)
@@ -390,6 +426,7 @@ const std::vector<one_case>& kind_cases()
         {"a_delayed_message_is_recalled_by_its_handle", also::v550, recall},
         {"a_priority_is_stored", also::v550, priority},
         {"compressed_bodies_are_read_back_whole", also::v550, compressed},
+        {"a_trace_tells_of_a_send", also::v550, trace},
         {"a_batch_by_hand_keeps_ids_keys_and_properties", also::v550, batch_by_hand},
         {"a_list_too_large_becomes_several_batches", also::nothing_else, batch_that_is_split},
         {"messages_batched_by_themselves_keep_what_is_theirs", also::v550, auto_batches},
