@@ -65,7 +65,7 @@ TEST_F(Observers, HearOfEverySendOnce)
 {
     producer p = started(o);
     EXPECT_EQ(p.deliver(message("T", "sync")).outcome, outcome::stored);
-    EXPECT_EQ(p.async_deliver(message("T", "async1"), {}, boost::asio::use_future).get().outcome, outcome::stored);
+    EXPECT_EQ(p.async_send(message("T", "async1"), boost::asio::use_future).get().outcome, outcome::stored);
     (void)p.deliver_oneway(message("T", "oneway!"));
     EXPECT_EQ(p.deliver(message("T", "delay").set_delay_level(1)).outcome, outcome::stored);
     EXPECT_EQ(p.deliver_batch({message("T", "a"), message("T", "b")}).send.outcome, outcome::stored);

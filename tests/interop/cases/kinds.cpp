@@ -7,6 +7,7 @@
 
 #include <interop/cases/cases.hpp>
 #include <interop/cases/situation.hpp>
+#include <wire/trace.hpp>
 
 #include <boost/asio/use_future.hpp>
 
