@@ -115,6 +115,10 @@ struct producer_options {
     std::uint32_t attempts = 3;                    ///< 1..16
     std::chrono::milliseconds retry_backoff{10};   ///< before a broker this send already tried; doubles, full jitter
     std::chrono::milliseconds retry_backoff_max{500};
+    std::chrono::milliseconds attempt_timeout{0};  ///< of one attempt at most; 0: its share of the time that is left
+    std::vector<std::int32_t> retry_codes{1, 2, 14, 16, 17, 204, 205, 1500};  ///< broker's answers worth another attempt
+    bool retry_unknown = true;                     ///< after an attempt that may have stored: another one may store twice
+    bool retry_flush_late = false;                 ///< after "stored, but not yet on disk or slave" (10, 11, 12): stores twice
 
     std::size_t max_in_flight_messages = 65536;
     std::size_t max_in_flight_bytes = 256 * 1024 * 1024;

@@ -347,7 +347,8 @@ void core::attempt_over(operation& op, const net::reply& r, const seat* at)
             stored.queue_offset += static_cast<std::int64_t>(at->nth);
         }
     }
-    const send::meaning m = send::classify(ended, send::rules::live);
+    const producer_options& live = in_force_.load(std::memory_order_relaxed)->table->options;
+    const send::meaning m = send::classify(ended, send::rules::live, {live.retry_codes, live.retry_unknown, live.retry_flush_late});
     op.broker->sub_inflight();
     const std::int64_t now = links_->now_ns();
     const bool written = r.how == send::ending::written;
@@ -362,10 +363,12 @@ void core::attempt_over(operation& op, const net::reply& r, const seat* at)
         a.text = ended.text.substr(0, max_text);
     a.latency = std::chrono::nanoseconds(r.latency_ns > 0 ? r.latency_ns : now - op.attempt_start_ns);
     a.why = strategy::to_string(op.why);
-    rec.broker = op.broker->name;
-    rec.queue = op.queue;
-    rec.generation = op.generation;
-    rec.policy = op.policy;
+    if (m.outcome == outcome::stored || !op.machine.stored()) {  // else the receipt tells where it lies, as it did
+        rec.broker = op.broker->name;
+        rec.queue = op.queue;
+        rec.generation = op.generation;
+        rec.policy = op.policy;
+    }
     if (m.outcome == outcome::stored) {
         rec.status = static_cast<store_status>(ended.code == 0 ? 0 : ended.code - 9);
         rec.queue = stored.queue_id;

@@ -116,6 +116,7 @@ bool core::prepare(operation& op, thread_slot& slot, bool oneway, message&& m, s
     const auto timeout = op.options.timeout.count() > 0 ? op.options.timeout : live.send_timeout;
     lim.timeout_ns = bounded_ns(timeout);
     lim.attempts = std::min(op.options.attempts != 0 ? op.options.attempts : live.attempts, send::max_attempts);
+    lim.attempt_ns = live.attempt_timeout.count() > 0 ? bounded_ns(live.attempt_timeout) : 0;
     lim.backoff_ns = bounded_ns(live.retry_backoff);
     lim.backoff_max_ns = bounded_ns(live.retry_backoff_max);
     op.machine = send::machine(lim, net::monotonic_ns());

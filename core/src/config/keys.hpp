@@ -43,6 +43,12 @@ void each_producer_key(F f)
       "pause before a broker this send already tried; none before another one");
     f("retry_backoff_max", duration{milliseconds(0), hours(1)}, &o::retry_backoff_max,
       "the pause doubles up to this, and is drawn at random below it");
+    f("attempt_timeout", duration{milliseconds(0), hours(24)}, &o::attempt_timeout, "of one attempt at most; 0ms: its share of the time that is left");
+    f("retry_codes", code_list{}, &o::retry_codes, "answers of brokers that are worth another attempt");
+    f("retry_unknown", flag{}, &o::retry_unknown,
+      "go on after an attempt that may have stored the message, which may store it twice; false: end as unknown");
+    f("retry_flush_late", flag{}, &o::retry_flush_late,
+      "go on when it is stored, but not yet on disk or slave (10, 11, 12), which stores it twice; false: end as stored");
     f("max_in_flight_messages", whole_number{1, 16'777'216}, &o::max_in_flight_messages, "messages on their way at once");
     f("max_in_flight_bytes", byte_size{1, 1024 * GiB}, &o::max_in_flight_bytes, "bytes of messages on their way at once");
     f("when_full", enumerated<when_full>{{{"wait", "refuse", "suspend"}}}, &o::when_full,

@@ -39,6 +39,12 @@ json::object as_schema(const duration& rule, std::string_view description)
     return described({{"$ref", "#/$defs/duration"}}, fmt::format("{}; {}", description, rule.expected()));
 }
 
+json::object as_schema(const code_list& rule, std::string_view description)
+{
+    json::object one{{"type", "integer"}, {"minimum", 1}, {"maximum", 32767}, {"not", {{"enum", {10, 11, 12}}}}};
+    return {{"type", "array"}, {"items", std::move(one)}, {"maxItems", rule.most}, {"uniqueItems", true}, {"description", description}};
+}
+
 json::object as_schema(const byte_size& rule, std::string_view description)
 {
     return described({{"$ref", "#/$defs/size"}}, fmt::format("{}; {}", description, rule.expected()));

@@ -5,6 +5,7 @@
 #include <strategy/settings_check.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -47,6 +48,31 @@ std::optional<std::string> read_text(const setting& v)
 std::string flag::show(bool v) const
 {
     return v ? "true" : "false";
+}
+
+bool code_list::fits(const value& v) const
+{
+    const auto good = [&](const std::int32_t& code) {
+        return code >= 1 && code <= 32767 && (code < 10 || code > 12) && std::find(v.data(), &code, code) == &code;
+    };
+    return v.size() <= most && std::all_of(v.begin(), v.end(), good);
+}
+
+std::string code_list::show(const value& v) const { return fmt::format("[{}]", fmt::join(v, ", ")); }
+
+std::optional<code_list::value> code_list::read(const setting& v) const
+{
+    const setting_array* all = v.as<setting_array>();
+    if (all == nullptr)
+        return std::nullopt;
+    value codes;
+    for (const setting& one : *all) {
+        const std::int64_t* code = one.as<std::int64_t>();
+        if (code == nullptr || *code < 1 || *code > 32767)
+            return std::nullopt;
+        codes.push_back(static_cast<std::int32_t>(*code));
+    }
+    return codes;
 }
 
 std::optional<bool> flag::read(const setting& v) const

@@ -71,6 +71,17 @@ private:
     [[nodiscard]] static std::string show_bytes(std::uint64_t);
 };
 
+/// Codes brokers answer with: a list without repeats.
+struct code_list {
+    using value = std::vector<std::int32_t>;
+    static constexpr std::size_t most = 64;
+    [[nodiscard]] std::string expected() const { return "a list of at most 64 different codes from 1 to 32767 that do not mean stored (10, 11, 12), such as [2, 14]"; }
+    [[nodiscard]] bool fits(const value& v) const;
+    [[nodiscard]] std::string show(const value& v) const;
+    [[nodiscard]] std::optional<value> read(const setting&) const;
+    [[nodiscard]] std::string hint(const setting&) const { return ""; }
+};
+
 /// Text that `valid` accepts; `what` is the rest of "it must be ...".
 struct plain_text {
     using value = std::string;

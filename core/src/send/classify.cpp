@@ -1,13 +1,10 @@
 #include <send/classify.hpp>
 
 #include <algorithm>
-#include <array>
 
 namespace shunt::send {
 
 namespace {
-
-constexpr std::array<std::int32_t, 8> retried_codes{1, 2, 14, 16, 17, 204, 205, 1500};
 
 bool any_in(std::string_view text, std::initializer_list<std::string_view> words) noexcept
 {
@@ -29,7 +26,7 @@ bool blames_message(std::int32_t code, std::string_view text) noexcept
     return false;
 }
 
-meaning classify(const attempt_result& result, rules r) noexcept
+meaning classify(const attempt_result& result, rules r, const retry_rules& retry) noexcept
 {
     meaning m;
     switch (result.how) {
@@ -48,13 +45,13 @@ meaning classify(const attempt_result& result, rules r) noexcept
     case ending::dropped:
     case ending::garbled:
         m.outcome = outcome::unknown;
-        m.retry = true;
+        m.retry = retry.unknown;
         m.refresh_route = true;
         m.feedback = SHUNT_FB_FAILED;
         return m;
     case ending::expired:
         m.outcome = outcome::unknown;
-        m.retry = true;
+        m.retry = retry.unknown;
         m.refresh_route = true;
         m.feedback = SHUNT_FB_EXPIRED;
         return m;
@@ -71,10 +68,11 @@ meaning classify(const attempt_result& result, rules r) noexcept
     if (is_stored(code)) {
         m.outcome = outcome::stored;
         m.feedback = SHUNT_FB_GOOD;
+        m.retry = code != 0 && retry.flush_late;
         return m;
     }
     m.outcome = outcome::rejected;
-    m.retry = std::find(retried_codes.begin(), retried_codes.end(), code) != retried_codes.end();
+    m.retry = std::find(retry.codes.begin(), retry.codes.end(), code) != retry.codes.end();
     if (code == 1 || code == 2 || code == 14)
         m.feedback = SHUNT_FB_FAILED;
     if (r == rules::contract)

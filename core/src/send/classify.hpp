@@ -5,8 +5,10 @@
 #include <shunt/error.hpp>
 #include <shunt/sdk/abi.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace shunt::send {
@@ -43,7 +45,17 @@ enum class rules : std::uint8_t {
     live,      ///< as contract, but heeds texts, and codes that ask for a new route
 };
 
-[[nodiscard]] meaning classify(const attempt_result& result, rules r) noexcept;
+/// Codes that are tried again unless an application says otherwise: what Java's client retries.
+inline constexpr std::array<std::int32_t, 8> retried_codes{1, 2, 14, 16, 17, 204, 205, 1500};
+
+/// What an application may choose, see producer_options.
+struct retry_rules {
+    std::span<const std::int32_t> codes = retried_codes;
+    bool unknown = true;
+    bool flush_late = false;
+};
+
+[[nodiscard]] meaning classify(const attempt_result& result, rules r, const retry_rules& retry = {}) noexcept;
 
 /// "stored" in the sense of a receipt: codes 0, 10, 11, 12.
 [[nodiscard]] constexpr bool is_stored(std::int32_t code) noexcept { return code == 0 || (code >= 10 && code <= 12); }

@@ -11,7 +11,8 @@ std::int64_t machine::share_at(std::int64_t now_ns) const noexcept
         return 0;
     const std::int64_t promised = static_cast<std::int64_t>(lim_.attempts - attempts_);
     const std::int64_t unit = lim_.resolution_ns;
-    return std::max(unit, left / unit / promised * unit);
+    const std::int64_t share = std::max(unit, left / unit / promised * unit);
+    return lim_.attempt_ns > 0 ? std::min(share, lim_.attempt_ns) : share;
 }
 
 std::int64_t machine::pause_before(std::uint32_t broker_id, std::uint64_t random) noexcept
@@ -41,7 +42,7 @@ bool machine::ended(const meaning& m, std::int64_t now_ns) noexcept
     case outcome::rejected: rejected_ = true; break;
     case outcome::not_sent: break;
     }
-    return !stored_ && m.retry && attempts_ < lim_.attempts && now_ns < deadline_ns_;
+    return m.retry && (!stored_ || m.outcome == outcome::stored) && attempts_ < lim_.attempts && now_ns < deadline_ns_;
 }
 
 outcome machine::verdict() const noexcept

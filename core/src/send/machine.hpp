@@ -19,6 +19,7 @@ inline constexpr std::uint32_t max_attempts = 16;
 struct limits {
     std::int64_t timeout_ns = 3'000'000'000;
     std::uint32_t attempts = 3;          ///< 1..16
+    std::int64_t attempt_ns = 0;         ///< of one attempt at most; 0: its share of the time that is left
     std::int64_t backoff_ns = 0;         ///< before a broker this send already tried; doubles up to backoff_max_ns
     std::int64_t backoff_max_ns = 0;
     std::int64_t resolution_ns = 1;      ///< shares are whole multiples of it: 1 ms in scenarios
@@ -56,6 +57,9 @@ public:
     /// What is known about the message: stored if an attempt stored; else unknown if one may have; else rejected if one
     /// was; else not_sent.
     [[nodiscard]] outcome verdict() const noexcept;
+
+    /// An attempt stored it.
+    [[nodiscard]] bool stored() const noexcept { return stored_; }
 
     /// Ids of the brokers tried, no repeats.
     [[nodiscard]] std::span<const std::uint32_t> tried() const noexcept { return {tried_.data(), n_tried_}; }

@@ -14,9 +14,9 @@ namespace shunt::swap {
 bool is_live(std::string_view key) noexcept
 {
     // Besides these: everything that stands in a table of its own.
-    static constexpr std::array<std::string_view, 14> of_producer{
-        "send_timeout", "attempts",       "retry_backoff", "retry_backoff_max", "max_in_flight_messages", "max_in_flight_bytes", "when_full",
-        "max_body",     "max_properties", "max_delay",     "write_order_key",   "compress",               "compress_level",      "compress_from"};
+    static constexpr std::array<std::string_view, 18> of_producer{
+        "send_timeout",        "attempts",  "attempt_timeout", "retry_backoff",  "retry_backoff_max", "retry_codes",     "retry_unknown", "retry_flush_late",
+        "max_in_flight_messages", "max_in_flight_bytes", "when_full", "max_body", "max_properties", "max_delay", "write_order_key", "compress", "compress_level", "compress_from"};
     constexpr std::string_view producer = "producer.";
     if (key.substr(0, producer.size()) == producer)
         return std::find(of_producer.begin(), of_producer.end(), key.substr(producer.size())) != of_producer.end();

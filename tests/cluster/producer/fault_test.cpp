@@ -181,6 +181,82 @@ TEST(FlushLate, IsStoredWithItsStatusAndNotRetried)
     }
 }
 
+TEST(Retry, AfterUnknownIsLeftOutWhereItIsNotWanted)
+{
+    cluster::embedded_cluster cluster;
+    topic(cluster, "T");
+    auto o = with_policy(options_for(cluster), "best-queue");
+    o.retry_unknown = false;
+    auto p = started(o);
+    for (const std::string& b : cluster.broker_names())
+        command(cluster, b + " drop stored");
+    const receipt r = p.deliver(message("T", "x"));
+    EXPECT_EQ(r.outcome, outcome::unknown) << shown(r);
+    EXPECT_EQ(r.attempts.size(), 1u);
+    EXPECT_EQ(cluster.snapshot("T").size(), 1u);
+}
+
+TEST(Retry, GoesByTheCodesOfTheList)
+{
+    cluster::embedded_cluster cluster;
+    topic(cluster, "T");
+    auto o = with_policy(options_for(cluster), "best-queue");
+    o.retry_codes = {13};
+    auto p = started(o);
+    for (const auto& [code, attempts] : {std::pair{"13", 3u}, std::pair{"2", 1u}}) {
+        for (const std::string& b : cluster.broker_names())
+            command(cluster, b + " code " + code);
+        const receipt r = p.deliver(message("T", "x"));
+        EXPECT_EQ(r.outcome, outcome::rejected) << shown(r);
+        EXPECT_EQ(r.attempts.size(), attempts);
+    }
+}
+
+TEST(Retry, AfterALateFlushTellsOfTheCopyThatLies)
+{
+    cluster::embedded_cluster cluster;
+    topic(cluster, "T");
+    auto o = with_policy(options_for(cluster), "best-queue");
+    o.retry_flush_late = true;
+    auto p = started(o);
+    command(cluster, "broker-a code 10");
+    command(cluster, "broker-b code 10");
+    const receipt good = p.deliver(message("T", "x"));
+    EXPECT_EQ(good.outcome, outcome::stored) << shown(good);
+    EXPECT_EQ(good.status, store_status::ok);
+    EXPECT_EQ(good.broker, "broker-c");
+    EXPECT_EQ(cluster.snapshot("T").size(), good.attempts.size());
+
+    for (const std::string& b : cluster.broker_names())
+        command(cluster, b + " code 2");
+    command(cluster, "broker-a code 10");
+    receipt r;
+    do
+        r = p.deliver(message("T", "y"));
+    while (r.outcome == outcome::rejected && r.attempts.size() < 3);  // until broker-a is met
+    EXPECT_EQ(r.outcome, outcome::stored) << shown(r);
+    EXPECT_FALSE(r.error);
+    EXPECT_EQ(r.broker, "broker-a");
+    EXPECT_EQ(r.status, store_status::flush_disk_timeout);
+}
+
+TEST(Retry, ComesAfterAnAttemptsOwnLimit)
+{
+    cluster::embedded_cluster cluster;
+    topic(cluster, "T");
+    auto o = with_policy(options_for(cluster), "best-queue");
+    o.send_timeout = 60s;
+    o.attempt_timeout = 100ms;
+    auto p = started(o);
+    ASSERT_TRUE(p.send(message("T", "warm")));
+    command(cluster, "broker-a hang");
+    command(cluster, "broker-b hang");
+    const auto begin = clock::now();
+    const receipt r = p.deliver(message("T", "x"));
+    EXPECT_EQ(r.outcome, outcome::stored) << shown(r);
+    EXPECT_LT(clock::now() - begin, 200ms + grace());
+}
+
 // What is reported, what was chosen and what is on the wire are one.
 TEST(Receipts, AgreeWithTheWireInEveryAttempt)
 {

@@ -13,6 +13,7 @@ const char* const write_array = "write [\"HOST:PORT\", \"HOST:PORT\"], or separa
 const char* const group = "a group: 1 to 120 of A-Z a-z 0-9 _ - % |";
 const char* const topic = "a topic: 1 to 127 of A-Z a-z 0-9 _ - % |";
 const char* const sizes = "a whole number and a unit: B, KiB, MiB, GiB";
+const char* const codes = "a list of at most 64 different codes from 1 to 32767 that do not mean stored (10, 11, 12), such as [2, 14]";
 const char* const units = "a whole number and a unit: ms, s, m, h";
 
 std::string with_servers(std::string_view value)
@@ -66,6 +67,10 @@ const bad_row rows[] = {
     {"DurationOverSixtyFourBits", producer("send_timeout = \"9223372036854775807s\""), {at(3, 16, "producer.send_timeout", "'9223372036854775807s'", timeout, units)}},
     {"PartsOfAMillisecond", producer("send_timeout = \"1500us\""), {at(3, 16, "producer.send_timeout", "'1500us'", timeout, "whole milliseconds only")}},
     {"DateForADuration", producer("send_timeout = 00:00:03"), {at(3, 16, "producer.send_timeout", "the time 00:00:03", timeout)}},
+    {"CodesThatAreNoList", producer("retry_codes = 2"), {at(3, 15, "producer.retry_codes", "2", codes)}},
+    {"ACodeThatMeansStored", producer("retry_codes = [2, 10]"), {at(3, 15, "producer.retry_codes", "[2, 10]", codes)}},
+    {"TheSameCodeTwice", producer("retry_codes = [2, 2]"), {at(3, 15, "producer.retry_codes", "[2, 2]", codes)}},
+    {"ACodeOfText", producer("retry_codes = [\"2\"]"), {at(3, 15, "producer.retry_codes", "[\"2\"]", codes)}},
     {"HeartbeatsTooRare", producer("heartbeat = \"3m\""), {at(3, 13, "producer.heartbeat", "'3m'", "a duration from 10ms to 2m")}},
     {"RoutesAskedTooOften", producer("route_refresh = \"1ms\""), {at(3, 17, "producer.route_refresh", "'1ms'", "a duration from 10ms to 24h")}},
     {"NoTimeToConnect", producer("connect_timeout = \"0ms\""), {at(3, 19, "producer.connect_timeout", "'0ms'", "a duration from 1ms to 1h")}},

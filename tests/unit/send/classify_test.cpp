@@ -57,7 +57,6 @@ TEST(Classify, TellsApartTheEndsWithoutAnAnswer)
 // ---- codes ----
 
 const std::vector<std::int32_t> stored_codes{0, 10, 11, 12};
-const std::vector<std::int32_t> retried_codes{1, 2, 14, 16, 17, 204, 205, 1500};
 const std::vector<std::int32_t> broker_faults{1, 2, 14};
 
 bool in(const std::vector<std::int32_t>& list, std::int32_t code) { return std::find(list.begin(), list.end(), code) != list.end(); }
@@ -184,6 +183,23 @@ TEST(Classify, DoesNotRepeatWhatA29SaysOfTheTopicsName)
     EXPECT_FALSE(m.retry);
     EXPECT_FALSE(m.refresh_route);
     EXPECT_EQ(m.feedback, std::nullopt);
+}
+
+TEST(Classify, RetriesWhatTheApplicationChose)
+{
+    const std::vector<std::int32_t> only{2, 13};
+    const retry_rules chosen{.codes = only, .unknown = false, .flush_late = true};
+    const auto retried = [&](const attempt_result& r) { return classify(r, rules::live, chosen).retry; };
+    EXPECT_TRUE(retried({.how = ending::answered, .code = 2}));
+    EXPECT_TRUE(retried({.how = ending::answered, .code = 13}));
+    EXPECT_FALSE(retried({.how = ending::answered, .code = 14}));
+    for (const ending how : {ending::dropped, ending::garbled, ending::expired})
+        EXPECT_FALSE(retried({.how = how}));
+    EXPECT_TRUE(retried({.how = ending::refused})) << "certainly not stored";
+    EXPECT_TRUE(retried({.how = ending::answered, .code = 11}));
+    EXPECT_FALSE(retried({.how = ending::answered, .code = 0}));
+    EXPECT_EQ(classify({.how = ending::answered, .code = 11}, rules::live, chosen).outcome, outcome::stored);
+    EXPECT_TRUE(retried({.how = ending::answered, .code = 501})) << "a queue that moved is always looked for";
 }
 
 TEST(Classify, TriesElsewhereWhenABrokerIsLeaving)

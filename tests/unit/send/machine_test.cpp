@@ -70,6 +70,27 @@ INSTANTIATE_TEST_SUITE_P(Machine, Share, testing::Values(
     share_row{10, 7, 0, 0, 1},
     share_row{1, 16, 0, 0, 1}));
 
+TEST(Machine, GivesNoAttemptMoreThanItsOwnLimit)
+{
+    limits lim = in_whole_ms(3000, 3);
+    lim.attempt_ns = 400 * ms;
+    machine m(lim, t0);
+    EXPECT_EQ(m.share_at(t0), 400 * ms);
+    EXPECT_EQ(m.share_at(t0 + 2990 * ms), 3 * ms) << "what is left, divided";
+}
+
+TEST(Machine, GoesOnAfterAStoreThatIsWorthAnother)
+{
+    constexpr meaning flush_late{.outcome = outcome::stored, .retry = true};
+    machine m(in_whole_ms(3000, 3), t0);
+    m.begin(0);
+    EXPECT_TRUE(m.ended(flush_late, t0));
+    EXPECT_TRUE(m.stored());
+    m.begin(1);
+    EXPECT_FALSE(m.ended(rejected, t0)) << "it is stored: a failure needs no third";
+    EXPECT_EQ(m.verdict(), outcome::stored);
+}
+
 TEST(Machine, GivesNoShareBeyondThePromisedAttempts)
 {
     machine m = after_attempts({.attempts = 2}, 1);
