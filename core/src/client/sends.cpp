@@ -101,9 +101,6 @@ void core::refuse(operation& op, errc why, std::string text)
 
 bool core::prepare(operation& op, thread_slot& slot, bool oneway, message&& m, send_options&& options)
 {
-    const epoch_domain::reading mark(epochs_, slot.epoch);
-    const policy_table& table = *in_force_.load(std::memory_order_seq_cst)->table;
-    const producer_options& live = table.options;
     op.msg = std::move(m);
     op.options = std::move(options);
     op.oneway = oneway;
@@ -112,6 +109,9 @@ bool core::prepare(operation& op, thread_slot& slot, bool oneway, message&& m, s
         if (op.extra == nullptr || op.extra->batch == nullptr)  // its messages were shown already
             observe_before(op.msg);
     }
+    const epoch_domain::reading mark(epochs_, slot.epoch);
+    const policy_table& table = *in_force_.load(std::memory_order_seq_cst)->table;
+    const producer_options& live = table.options;
     send::limits lim;
     const auto timeout = op.options.timeout.count() > 0 ? op.options.timeout : live.send_timeout;
     lim.timeout_ns = bounded_ns(timeout);

@@ -75,6 +75,25 @@ std::optional<code_list::value> code_list::read(const setting& v) const
     return codes;
 }
 
+std::string code_list::hint(const setting& v) const
+{
+    const setting_array* all = v.as<setting_array>();
+    if (all == nullptr)
+        return v.as<std::int64_t>() != nullptr ? fmt::format("in brackets: [{}]", *v.as<std::int64_t>()) : "";
+    for (const setting& one : *all) {
+        const std::int64_t* code = one.as<std::int64_t>();
+        if (code == nullptr)
+            return "each a number, without quotes";
+        if (*code >= 10 && *code <= 12)
+            return fmt::format("{} means stored; see retry_flush_late", *code);
+        if (*code < 1 || *code > 32767)
+            return fmt::format("{} is no code", *code);
+        if (std::count(all->begin(), all->end(), one) > 1)
+            return fmt::format("{} stands there twice", *code);
+    }
+    return "";
+}
+
 std::optional<bool> flag::read(const setting& v) const
 {
     const bool* found = v.as<bool>();

@@ -79,7 +79,7 @@ struct code_list {
     [[nodiscard]] bool fits(const value& v) const;
     [[nodiscard]] std::string show(const value& v) const;
     [[nodiscard]] std::optional<value> read(const setting&) const;
-    [[nodiscard]] std::string hint(const setting&) const { return ""; }
+    [[nodiscard]] std::string hint(const setting&) const;
 };
 
 /// Text that `valid` accepts; `what` is the rest of "it must be ...".
