@@ -88,10 +88,11 @@ expect "shunt plugin describe" "$(inside_root shunt plugin describe plugin/build
 
 # And a plugin from the first command to the sent message, as the README says that `shunt plugin new` writes.
 cp "$root/tests/package/plugin_new_test.py" "$target/home/"
-for new in "selector c++" "fault c" "selector rust"; do
-    # shellcheck disable=SC2086
-    in_log "$target" python3 /home/plugin_new_test.py /usr /home/new $new
-    say "shunt plugin new" "$new"
+for kind in selector fault; do
+    for language in c++ c rust; do
+        in_log "$target" python3 /home/plugin_new_test.py /usr /home/new $kind $language
+        say "shunt plugin new" "$kind in $language"
+    done
 done
 
 # An application team: the library.
