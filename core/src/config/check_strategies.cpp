@@ -55,7 +55,9 @@ void tell_not_found(strategy_kind kind, const strategy_options& wanted, const st
     const bool is_other = std::find(others.begin(), others.end(), wanted.use) != others.end();
     const bool is_known = std::find(names.begin(), names.end(), wanted.use) != names.end();
     std::string found = in_marks(wanted.use), expected = kind_words(kind), hint;
-    if (is_other && !is_known)
+    if (error.why == plugin::refusal::wrong_name)
+        hint = error.text;
+    else if (is_other && !is_known)
         hint = fmt::format("'{}' is {}", wanted.use, kind_words(other));
     else if (const std::string close = strategy::closest(wanted.use, names); !is_known && !close.empty())
         hint = fmt::format("did you mean '{}'?", close);

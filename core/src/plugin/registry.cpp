@@ -37,6 +37,7 @@ struct offer {
     bool of_any_kind = false;   // named by [plugins.load], and the file does not tell
     std::string pin;
     strategy_class_ptr linked;
+    std::vector<known_strategy> instead{};  // what a file offers that was named for something else
 };
 
 }  // namespace
@@ -76,6 +77,7 @@ struct registry::state {
         missing.broken = broken ? broken
                                 : refuse(entry.file, refusal::unknown_strategy, fmt::format("offers {}", names_of(facts)),
                                          fmt::format("a file under [plugins.load.{}] must offer {}", name, name));
+        missing.instead = facts.strategies;
         offers.push_back(std::move(missing));
     }
 
@@ -178,6 +180,13 @@ struct registry::state {
                     fmt::format("{} {}: it is a {}{}; {}", to_string(kind), in_quotes(name),
                                 other == strategy_kind::fault ? "fault strategy" : "selector",
                                 o->what.file.empty() ? "" : fmt::format(", in {}", in_quotes(o->what.file)), list)};
+        for (const offer& o : offers)
+            for (const known_strategy& s : o.instead)
+                if (s.kind == kind && s.name == name)
+                    return {refusal::wrong_name,
+                            fmt::format("{} {}: {} offers it, and is named under [plugins.load.{}]; the table's name must be the strategy's: "
+                                        "[plugins.load.{}]",
+                                        to_string(kind), in_quotes(name), in_quotes(o.what.file), o.what.name, name)};
         std::string text = fmt::format("{} {}: no such strategy; {}", to_string(kind), in_quotes(name), list);
         if (const std::string near = strategy::closest(name, there); !near.empty())
             text += fmt::format("; did you mean '{}'?", near);

@@ -21,7 +21,7 @@ enum class refusal : std::uint8_t {
     none, not_found, not_a_file, writable_by_others, sha256_differs, not_elf, truncated, other_machine, not_shared_object,
     damaged, no_note, bad_note, abi_major, host_too_old, exec_stack, writable_code, static_tls, text_relocations,
     missing_entry, sanitizer, missing_dependency, missing_version, undefined_symbol, load_failed, entry_elsewhere, entry_threw,
-    null_descriptor, bad_descriptor, note_differs, bad_class, bad_name, bad_parameter, wrong_kind, unknown_strategy,
+    null_descriptor, bad_descriptor, note_differs, bad_class, bad_name, bad_parameter, wrong_kind, wrong_name, unknown_strategy,
     duplicate_name, too_many_images, copy_failed,
 };
 

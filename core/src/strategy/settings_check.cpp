@@ -507,7 +507,7 @@ std::string wrong_with(const parameter& p)
         return "it is required and has a default; it can be only one of these";
     setting by_default;
     if (!parse_value(p.default_text, by_default))
-        return fmt::format("its default is {}; it must be a value as TOML writes it", in_quotes(p.default_text, '\''));
+        return fmt::format("its default is {}; it must be a value as TOML writes it, text in quotes", in_quotes(p.default_text, '\''));
     std::vector<setting_problem> problems;
     node n;
     check_value(p, by_default, {}, problems, n);

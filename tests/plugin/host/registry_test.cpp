@@ -172,6 +172,21 @@ TEST(Registry, RefusesANamedFileThatDoesNotOfferTheName)
     expect_words(error.text, {'"' + file + '"', "offers selector \"version\"", "[plugins.load.good] must offer good"});
 }
 
+// People named the table as they liked, and were told that there is no such strategy.
+TEST(Registry, TellsUnderWhichNameAFileIsToBeNamed)
+{
+    const scratch_folder folder;
+    const std::string file = folder.put("mine.so", gallery("version_2"));
+    registry r(named("mine", file));
+    load_error error;
+    EXPECT_EQ(r.find(strategy_kind::selector, "version", error), nullptr);
+    EXPECT_EQ(error.why, refusal::wrong_name);
+    EXPECT_EQ(error.text, "selector \"version\": \"" + file + "\" offers it, and is named under [plugins.load.mine]; the table's name must be "
+                          "the strategy's: [plugins.load.version]");
+    EXPECT_EQ(r.find(strategy_kind::fault, "version", error), nullptr);
+    EXPECT_EQ(error.why, refusal::unknown_strategy) << error.text;
+}
+
 TEST(Registry, ChecksThePinOfANamedFile)
 {
     const scratch_folder folder;

@@ -95,7 +95,7 @@ public:
 TEST(Settings, RefusesADeclaredDefaultThatDoesNotFit)
 {
     EXPECT_EQ(selector{of<wrong_default>()}.refusal(), "the declared default of run is 0; it must be a whole number from 1 to 9; the declared default of text "
-                                                       "is \"no quotes\"; it must be a value as TOML writes it");
+                                                       "is \"no quotes\"; it must be a value as TOML writes it, text in quotes");
 }
 
 }  // namespace

@@ -372,7 +372,7 @@ TEST(Declaration, IsRefusedForWhatNoUserCouldHelp)
         {of_type("s", SHUNT_T_STR, 1, 4), "it has a range"},
         {with_choices(n, {"a"}), "it has choices"},
         {with_choices(s, {"a", ""}), "one of its choices is empty"},
-        {with_default(n, "ten"), "its default is 'ten'; it must be a value as TOML writes it"},
+        {with_default(n, "ten"), "its default is 'ten'; it must be a value as TOML writes it, text in quotes"},
         {with_default(n, "17"), "its default is 17; it must be a whole number from 1 to 16"},
         {with_default(of_type("d", SHUNT_T_DURATION_NS), "10"), "its default is 10; it must be a duration"},
         {with_default(with_choices(s, {"a", "b"}), "\"c\""), "its default is 'c'; it must be 'a' or 'b'"},

@@ -247,7 +247,7 @@ private:
         setting value{false};
         if (!read(rest, value) || !detail::next_word(rest).empty())
             return problem("the declared default of " + std::string{text(p.name)} + " is " + detail::quoted(text(p.default_text)) +
-                           "; it must be a value as TOML writes it");
+                           "; it must be a value as TOML writes it, text in quotes");
         take(p, value, "the declared default of ");
     }
 
