@@ -26,12 +26,20 @@ table { border-collapse: collapse; width: 100%; }
 td { border-top: 1px solid var(--line); padding: .35rem .8rem .35rem 0; vertical-align: top; overflow-wrap: anywhere; }
 td:nth-child(1) { width: 5.5rem; font-weight: 600; } td:nth-child(2) { width: 12rem; } td:nth-child(4) { width: 5rem; text-align: right; color: var(--dim); font-variant-numeric: tabular-nums; }
 .passed { color: var(--passed); } .warned { color: var(--warned); } .failed, .crashed { color: var(--failed); } .skipped { color: var(--skipped); }
+@media (max-width: 600px) {
+  body { padding: 1rem; }
+  table, tbody { display: block; }
+  tr { display: grid; grid-template-columns: 5.5rem 1fr auto; column-gap: .6rem; border-top: 1px solid var(--line); padding: .45rem 0; }
+  td, td:nth-child(n) { display: block; width: auto; border: 0; padding: 0; }
+  td:nth-child(3) { grid-row: 2; grid-column: 1 / -1; }
+}
 .detail { background: var(--box); border-radius: 4px; padding: .2rem .5rem; margin-top: .25rem; }
 </style>
 </head>
 <body>
 <h1 id="file"></h1>
 <div class="dim" id="strategies"></div>
+<p class="warned" id="interrupted" hidden>The run was interrupted: the checks that are not here were not run.</p>
 <div class="counts" id="counts"></div>
 <div id="all"></div>
 <script type="application/json" id="data">)page";
@@ -50,6 +58,7 @@ function make(kind, attributes, ...inside) {
 }
 document.getElementById("file").textContent = data.file;
 document.getElementById("strategies").textContent = data.strategies.map(s => `${s.kind} ${s.name}`).join(", ") || "no strategy is known of it";
+document.getElementById("interrupted").hidden = !data.interrupted;
 for (const kind of kinds) {
   const button = make("button", { "aria-pressed": "true", class: kind }, `${data[kind]} ${kind}`);
   button.addEventListener("click", () => {

@@ -42,6 +42,7 @@ void __sanitizer_free_hook(const volatile void* at)
 
 namespace {
 
+std::atomic<std::uint64_t*> refused{nullptr};
 thread_local std::int64_t allowed = -1;  // allocations of this thread until they fail; negative: they do not
 
 bool may_go_on() noexcept
@@ -56,9 +57,12 @@ bool may_go_on() noexcept
     return true;
 }
 
-void* counted(void* at) noexcept
+void* counted(void* at, std::size_t size) noexcept
 {
-    if (at != nullptr) {
+    if (at == nullptr) {
+        if (std::uint64_t* const to = refused.load(std::memory_order_relaxed); to != nullptr && size > 0)
+            std::atomic_ref(*to).store(size, std::memory_order_relaxed);
+    } else {
         made.fetch_add(1, std::memory_order_relaxed);
         live.fetch_add(static_cast<std::int64_t>(::malloc_usable_size(at)), std::memory_order_relaxed);
     }
@@ -81,23 +85,24 @@ void* __libc_realloc(void* at, std::size_t size);
 void* __libc_memalign(std::size_t alignment, std::size_t size);
 void __libc_free(void* at);
 
-void* malloc(std::size_t size) noexcept { return may_go_on() ? counted(__libc_malloc(size)) : nullptr; }
-void* calloc(std::size_t count, std::size_t size) noexcept { return may_go_on() ? counted(__libc_calloc(count, size)) : nullptr; }
+void* malloc(std::size_t size) noexcept { return may_go_on() ? counted(__libc_malloc(size), size) : nullptr; }
+void* calloc(std::size_t count, std::size_t size) noexcept
+{
+    return may_go_on() ? counted(__libc_calloc(count, size), count * size) : nullptr;
+}
 void* realloc(void* at, std::size_t size) noexcept
 {
     if (!may_go_on())
         return nullptr;
     const std::size_t before = at != nullptr ? ::malloc_usable_size(at) : 0;
     void* const moved = __libc_realloc(at, size);
-    if (moved != nullptr || size == 0) {
+    if (moved != nullptr || size == 0)
         live.fetch_sub(static_cast<std::int64_t>(before), std::memory_order_relaxed);
-        (void)counted(moved);
-    }
-    return moved;
+    return counted(moved, size);
 }
 void* memalign(std::size_t alignment, std::size_t size) noexcept
 {
-    return may_go_on() ? counted(__libc_memalign(alignment, size)) : nullptr;
+    return may_go_on() ? counted(__libc_memalign(alignment, size), size) : nullptr;
 }
 void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept { return memalign(alignment, size); }
 int posix_memalign(void** out, std::size_t alignment, std::size_t size) noexcept
@@ -126,6 +131,7 @@ plugin::check::memory_meter allocations() noexcept
     meter.live_bytes = [] { return live.load(std::memory_order_relaxed); };
 #ifndef SHUNT_SANITIZED
     meter.fail_after = [](std::int64_t n) { allowed = n; };
+    meter.note_refusal = [](std::uint64_t* to) { refused = to; };
 #endif
     return meter;
 }

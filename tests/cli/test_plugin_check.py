@@ -1,17 +1,22 @@
 """shunt plugin check: its options, what it prints, how it exits."""
 
+import html
 import json
 import os
 import re
 import shutil
+import signal
+import subprocess
+import threading
+import time
 
-from support import BUILD, Case, PLUGINS, lines_of_json, main, shunt
+from support import BUILD, Case, DEADLINE, PLUGINS, SHUNT, lines_of_json, main, shunt
 
 GALLERY = os.path.join(BUILD, "tests", "gallery")
 CHECKED = {"file": str, "strategies": [{"name": str, "kind": str}],
            "checks": [{"name": str, "strategy": str, "result": str, "reason": str, "detail": str, "seconds": float}],
-           "passed": int, "warned": int, "failed": int, "skipped": int, "crashed": int, "seed": int}
-LISTED = {"name": str, "of": str, "preflight": bool, "reason": str, "explanation": str}
+           "passed": int, "warned": int, "failed": int, "skipped": int, "crashed": int, "seed": int, "interrupted": bool}
+LISTED = {"name": str, "of": str, "preflight": bool, "only_warned": bool, "reason": str, "explanation": str}
 
 
 def gallery(name):
@@ -60,18 +65,35 @@ class PluginCheck(Case):
         told = self.checked("--only", "select-range", "--timeout", "1s", gallery("hangs_in_select"), status=1)
         self.assertIn("did not come back within 1000 ms, in select", told["checks"][0]["detail"])
 
+    def test_skipped_ones_of_one_reason_are_told_together(self):
+        ended = shunt("plugin", "check", "--all", self.file("text.so", "text"))
+        told = [line for line in ended.stdout.splitlines() if line.startswith("skipped")]
+        self.assertRegex(ended.stdout, r"(?m)^skipped  \d\d checks: .*\n         loads ")
+        self.assertLess(len(told), 12, ended.stdout)
+        self.assertLess(max(map(len, ended.stdout.splitlines()[:-1])), 200)
+
     def test_only_one_kind_is_looked_at(self):
         told = self.checked("--kind", "fault", gallery("bad_nothing"))
         self.assertEqual({c["result"] for c in told["checks"] if c["name"].startswith("fault-")}, {"skipped"})
         self.assertFalse([c for c in told["checks"] if c["name"].startswith("select-")])
 
-    def test_the_same_seed_finds_the_same(self):
-        def details(seed):
-            told = self.checked("--only", "select-route-changes", "--seed", seed, gallery("bad_select_route_changes"), status=1)
-            return told["seed"], told["checks"][0]["detail"]
+    def test_a_file_with_both_kinds(self):
+        file, only = gallery("sdk/libtwo_kinds"), ("--only", "elf-file,create-plain,select-range,fault-fresh")
+        both = [("elf-file", ""), ("create-plain", "rotation"), ("select-range", "rotation"), ("create-plain", "optimist"), ("fault-fresh", "optimist")]
+        for arguments, right in (((), both), (("--kind", "selector"), both[:3]), (("--kind", "fault"), both[:1] + both[3:])):
+            told = self.checked(*only, *arguments, file)
+            self.assertEqual([(c["name"], c["strategy"]) for c in told["checks"]], right)
+            self.assertEqual({c["result"] for c in told["checks"]}, {"passed"})
 
-        self.assertEqual(details(7), details(7))
-        self.assertEqual(details(8)[0], 8)
+    def test_the_same_seed_finds_the_same(self):
+        def detail(seed):
+            told = self.checked("--only", "select-route-changes", "--seed", seed, gallery("bad_select_route_changes"), status=1)
+            self.assertEqual(told["seed"], seed)
+            return told["checks"][0]["detail"]
+
+        found = [detail(seed) for seed in range(1, 7)]
+        self.assertEqual(found, [detail(seed) for seed in range(1, 7)])
+        self.assertGreater(len(set(found)), 1, "another seed makes other checks")
 
     def test_settings_can_be_given(self):
         machine_room = os.path.join(PLUGINS, "libmachine_room.so")
@@ -97,11 +119,121 @@ class PluginCheck(Case):
         self.assertNotRegex(text, r'(?:src|href)="(?!data:)')
         self.refused("plugin", "check", "--report", self.file("none/report.html"), gallery("good"), status=2, saying="it must be a file that can be written")
 
+    def test_the_page_fits_a_phone(self):
+        page = self.file("report.html")
+        shunt("plugin", "check", "--report", page, "--only", "elf-file,one-export,select-allocates", gallery("bad_select_allocates"))
+        look = """<script>
+          const tops = [...document.querySelectorAll("tr")].map(tr => [...tr.children].map(td => Math.round(td.getBoundingClientRect().top)));
+          const seen = { tops, scroll: document.documentElement.scrollWidth, width: innerWidth, text: document.body.innerText };
+          document.body.replaceChildren();
+          document.title = JSON.stringify(seen);
+        </script></body>"""
+        with open(page, encoding="utf-8") as file:
+            text = file.read().replace("</body>", look)
+        with open(page, "w", encoding="utf-8") as file:
+            file.write(text)
+
+        def seen(width):
+            command = ["chromium-headless-shell", "--no-sandbox", "--disable-gpu", f"--user-data-dir={self.file('browser')}",
+                       f"--window-size={width},900", "--dump-dom", "file://" + page]
+            shown = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE, check=True).stdout
+            found = json.loads(html.unescape(re.search(r"<title>(.*?)</title>", shown, re.DOTALL).group(1)))
+            self.assertEqual(found["width"], width)
+            self.assertLessEqual(found["scroll"], width)
+            self.assertEqual(len(found["tops"]), 3)
+            return found
+
+        for result, name, why, took in seen(1000)["tops"]:
+            self.assertEqual({result, name, why, took}, {result}, "side by side")
+        narrow = seen(390)
+        for result, name, why, took in narrow["tops"]:
+            self.assertEqual((name, took), (result, result))
+            self.assertGreater(why, result, "below")
+        self.assertIn("it allocates nothing on a known route\n", narrow["text"])
+        self.assertNotIn("(warned)", narrow["text"])
+
+    def copies_in(self):
+        """An empty folder for private copies; for the environment, and to look at."""
+        folder = self.file("copies")
+        os.mkdir(folder, 0o700)
+        return folder, {**os.environ, "XDG_RUNTIME_DIR": folder}
+
+    def children_of(self, pid):
+        with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+            return file.read().split()
+
+    def test_an_interrupt_ends_it_cleanly(self):
+        folder, environment = self.copies_in()
+        page = self.file("report.html")
+        command = [SHUNT, "plugin", "check", "--only", "elf-file,select-range", "--timeout", "1h", "--report", page, gallery("hangs_in_select")]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as checking:
+            self.addCleanup(checking.kill)
+            pause, end = threading.Event(), time.monotonic() + DEADLINE
+            while not any("select-range" in self.said_of(child) for child in self.children_of(checking.pid)):
+                self.assertLess(time.monotonic(), end)
+                pause.wait(0.01)
+            (child,) = self.children_of(checking.pid)
+            checking.send_signal(signal.SIGINT)
+            out, err = checking.communicate(timeout=DEADLINE)
+        self.assertEqual(checking.returncode, 1)
+        self.assertRegex(out, r"1 passed, 0 warned, 0 failed, 0 crashed, 0 skipped; interrupted before the rest\n$")
+        self.assertEqual(err, "shunt plugin check: interrupted; the checks that are not told were not run\n")
+        self.assertFalse(os.path.exists(f"/proc/{child}"))
+        self.assertEqual(os.listdir(folder), [])
+        with open(page, encoding="utf-8") as file:
+            self.assertIn('"interrupted":true', file.read())
+
+    def said_of(self, pid):
+        """The command line of a process."""
+        try:
+            with open(f"/proc/{pid}/cmdline", encoding="utf-8") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def test_a_reader_that_goes_away_ends_it_quietly(self):
+        folder, environment = self.copies_in()
+        page = self.file("report.html")
+        command = [SHUNT, "plugin", "check", "--all", "--report", page, gallery("bad_nothing")]
+        with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as checking:
+            self.assertEqual(checking.stdout.readline(), "passed   elf-file\n")
+            checking.stdout.close()
+            self.assertEqual(checking.stderr.read(), "")
+            self.assertEqual(checking.wait(timeout=DEADLINE), -signal.SIGPIPE)
+        self.assertEqual(os.listdir(folder), [])
+        self.assertFalse(os.path.exists(page), "an empty page")
+
+    def test_no_signal_of_a_plugin_reaches_this_program(self):
+        self.checked("--only", "create-plain,loads", gallery("stops_parent"))
+
+    def test_a_machine_without_a_place_to_load_from(self):
+        environment = {name: value for name, value in os.environ.items() if name not in ("TMPDIR", "XDG_RUNTIME_DIR")}
+        closed = 'mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp && exec "$0" "$@"'
+        namespace = ["unshare", "--mount", *([] if os.geteuid() == 0 else ["--map-root-user"]), "sh", "-c", closed]
+        command = [*namespace, SHUNT, "plugin", "check", gallery("bad_nothing")]
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=DEADLINE)
+        self.assertEqual(ended.returncode, 2, ended.stdout)
+        self.assertEqual(ended.stdout, "")
+        self.assertIn('no folder takes a private copy: tried "/tmp" (Read-only file system); set TMPDIR to a folder', ended.stderr)
+        command[-1:] = ["--only", "elf-file,note", gallery("bad_nothing")]  # these load nothing
+        ended = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=DEADLINE)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+
+    def test_two_at_once(self):
+        command = [SHUNT, "plugin", "check", "--json", "--only", "loads,select-range,no-files,unload"]
+        both = [subprocess.Popen([*command, gallery(name)], stdout=subprocess.PIPE, text=True) for name in ("bad_nothing", "aborts_in_select")]
+        found = [json.loads(checking.communicate(timeout=DEADLINE)[0]) for checking in both]
+        self.assertEqual([(f["passed"], f["crashed"]) for f in found], [(4, 0), (1, 3)])
+
     def test_all_checks_are_listed_and_explained(self):
         listed = lines_of_json(self.ok("plugin", "check", "--list", "--json"))
         self.assertShape(listed, [LISTED])
         self.assertGreaterEqual(len(listed), 45)
+        self.assertIn("select-time", [c["name"] for c in listed if c["only_warned"]])
+        self.assertIn("only_warned", json.loads(self.ok("plugin", "check", "--explain", "quick", "--json")))
+        self.assertIn("100 ms (warned)\n", self.ok("plugin", "check", "--explain", "quick"))
         table = self.ok("plugin", "check", "--list")
+        self.assertIn("an instance is made in less than 100 ms (warned)\n", table)
         for check in listed:
             self.assertIn(check["name"], table)
         said = self.ok("plugin", "check", "--explain", "select-avoids-tried")

@@ -170,6 +170,34 @@ void remove_orphans(const std::string& in)
     }
 }
 
+}  // namespace
+
+load_error make_private_folder(const std::string& file, std::string& path)
+{
+    std::string tried;
+    for (const char* const variable : variables_of_places) {
+        const char* const value = place_of_copies(variable);
+        if (value == nullptr || *value != '/')
+            continue;
+        struct statvfs system {};
+        if (::statvfs(value, &system) != 0 || (system.f_flag & ST_NOEXEC) != 0) {
+            tried += fmt::format(" {} (missing or noexec)", in_quotes(value));
+            continue;
+        }
+        remove_orphans(value);
+        std::string name = fmt::format("{}/shunt-{}-XXXXXX", value, ::getpid());
+        if (::mkdtemp(name.data()) != nullptr) {  // mode 0700
+            path = name;
+            return {};
+        }
+        tried += fmt::format(" {} ({})", in_quotes(value), error_text(errno));
+    }
+    return refuse(file, refusal::copy_failed, "no folder takes a private copy: tried" + tried,
+                  "set TMPDIR to a folder that can be written and is not mounted noexec");
+}
+
+namespace {
+
 // A folder of this process that only this user can enter. Each copy gets a name never used before: the loader knows
 // libraries by name, and gives old code for an old name whatever lies there by now. Copies stay until the process ends,
 // for debuggers and profilers, and because overwriting or cutting a mapped file would be fatal.
@@ -178,8 +206,9 @@ public:
     load_error copy(const file_content& content, std::string& path)
     {
         if (pid_ != ::getpid() || ::access(path_.c_str(), W_OK | X_OK) != 0)  // after fork(): not ours
-            if (load_error e = make(content.file))
+            if (load_error e = make_private_folder(content.file, path_))
                 return e;
+        pid_ = ::getpid();
         path = fmt::format("{}/{}-{}.so", path_, ++copies_, content.sha256.substr(0, 12));
         const descriptor out(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
         const auto failed = [&] {
@@ -211,31 +240,6 @@ public:
     }
 
 private:
-    load_error make(const std::string& file)
-    {
-        std::string tried;
-        for (const char* const variable : variables_of_places) {
-            const char* const value = place_of_copies(variable);
-            if (value == nullptr || *value != '/')
-                continue;
-            struct statvfs system {};
-            if (::statvfs(value, &system) != 0 || (system.f_flag & ST_NOEXEC) != 0) {
-                tried += fmt::format(" {} (missing or noexec)", in_quotes(value));
-                continue;
-            }
-            remove_orphans(value);
-            std::string name = fmt::format("{}/shunt-{}-XXXXXX", value, ::getpid());
-            if (::mkdtemp(name.data()) != nullptr) {  // mode 0700
-                path_ = name;
-                pid_ = ::getpid();
-                return {};
-            }
-            tried += fmt::format(" {} ({})", in_quotes(value), error_text(errno));
-        }
-        return refuse(file, refusal::copy_failed, "no folder takes a private copy: tried" + tried,
-                      "set TMPDIR to a folder that can be written and is not mounted noexec");
-    }
-
     std::string path_;
     pid_t pid_ = 0;
     std::uint64_t copies_ = 0;
@@ -255,6 +259,7 @@ struct process_images {
     std::mutex mutex;
     std::map<std::string, std::shared_ptr<const image>> by_sha256;
     private_folder folder;
+    bool keeps_copies = true;
 };
 
 process_images& images()
@@ -400,11 +405,20 @@ load_error load_image(const file_content& content, std::size_t max_images, std::
         ::unlink(copy.c_str());
         return explain(content, copy, text != nullptr ? text : failure.message());
     }
+    if (!all.keeps_copies)
+        all.folder.remove();
     out = all.by_sha256.emplace(content.sha256, made).first->second;
     return {};
 }
 
-void remove_left_copies()
+void keep_no_copies() noexcept
+{
+    process_images& all = images();
+    const std::lock_guard lock(all.mutex);
+    all.keeps_copies = false;
+}
+
+void remove_left_folders()
 {
     for (const char* const variable : variables_of_places)
         if (const char* const value = place_of_copies(variable); value != nullptr && *value == '/')

@@ -34,8 +34,13 @@ enum class path_rules : std::uint8_t {
 class image;
 /// Loads a private copy of `content`, whose static check has passed; the same bytes are loaded once. Thread-safe.
 [[nodiscard]] load_error load_image(const file_content& content, std::size_t max_images, std::shared_ptr<const image>& out);
-/// Removes the private copies that processes of this user left because they were killed.
-void remove_left_copies();
+/// From now on a private copy is removed as soon as it is loaded: for processes that may be killed at any time.
+void keep_no_copies() noexcept;
+/// A new folder that only this user can enter and that code can be loaded from. Who made it removes it; where that process
+/// was killed, remove_left_folders() does. `file`: what it is for, in the words of a refusal.
+[[nodiscard]] load_error make_private_folder(const std::string& file, std::string& path);
+/// Removes the private folders, with the copies in them, that processes of this user left because they were killed.
+void remove_left_folders();
 /// The image's entry; it lies in the image itself and not in a library the image needs.
 [[nodiscard]] load_error entry_of(const image& loaded, const std::string& file, shunt_entry_fn& out);
 

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace shunt::plugin::check::test {
 namespace {
@@ -80,6 +83,8 @@ const std::vector<row>& rows()
         {"select-all-tried", "bad_select_all_tried", failed, "no queue when all 1 brokers were tried"},
         {"select-avoids-tried", "bad_select_avoids_tried", failed, "which this send tried before"},
         {"select-keys", "bad_select_keys", crashed, "in select"},
+        {"select-properties", "bad_select_properties", crashed, "in select"},
+        {"select-repeats", "bad_select_repeats", failed, "two instances that were told the same"},
         {"select-same-key", "bad_select_same_key", failed, "though it is declared deterministic"},
         {"select-empty-key", "bad_select_empty_key", failed, "the empty key is a key"},
         {"select-candidates", "bad_select_candidates", failed, "none of the candidates"},
@@ -182,6 +187,25 @@ TEST(Checks, HaveNothingToSayAgainstWhatTheBadOnesAreMadeOf)
         else
             EXPECT_EQ(complaints(r, true), "") << name;
     }
+}
+
+// by-property wants them only where it is told whose.
+TEST(Checks, ShowPropertiesToThoseWhoWantThem)
+{
+    const auto checked = [](std::vector<std::string> settings) {
+        run_options o;
+        o.file = shunt::test::in_build("/tests/gallery/sdk/libby_property.so");
+        o.helper = helper();
+        o.settings = std::move(settings);
+        const run_result r = run(o, {});
+        EXPECT_EQ(complaints(r), "");
+        for (const result& one : r.results)
+            if (one.of->name == "select-properties")
+                return one.what.result;
+        return verdict::crashed;
+    };
+    EXPECT_EQ(checked({"property=\"region\""}), verdict::passed);
+    EXPECT_EQ(checked({}), verdict::skipped);
 }
 
 TEST(Checks, SayWhatTheyHadNothingToLookAt)

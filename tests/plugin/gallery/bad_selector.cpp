@@ -21,6 +21,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 namespace {
@@ -35,6 +36,9 @@ constexpr bool goes_by_key = true;
 constexpr bool goes_by_key = false;
 #elif defined(GALLERY_BAD_SELECT_THREADS_SHARED)
 #define GALLERY_CLASS_FLAGS SHUNT_F_CONCURRENT
+constexpr bool goes_by_key = false;
+#elif defined(GALLERY_BAD_SELECT_PROPERTIES)
+#define GALLERY_CLASS_FLAGS SHUNT_F_WANTS_PROPS
 constexpr bool goes_by_key = false;
 #else
 constexpr bool goes_by_key = false;
@@ -88,6 +92,23 @@ struct instance {
         return true;
     }();
     (void)once;
+}
+
+[[maybe_unused]] void eat_memory()
+{
+    constexpr std::size_t piece = 16 << 20;
+    for (;;)
+        std::memset(std::malloc(piece), 1, piece);  // until there is none
+}
+
+/// A process that stays when all of this is over.
+[[maybe_unused]] void leave_process()
+{
+    if (fork() != 0)
+        return;
+    setsid();
+    for (;;)
+        pause();
 }
 
 [[maybe_unused]] void work(std::uint64_t steps)
@@ -193,6 +214,12 @@ shunt_status select(shunt_selector* p, const shunt_view* v, const shunt_msg* m, 
     // As if the key ended with a zero word, not with one NUL.
     if (has_key(m) && m->key.len == 16 && m->key.ptr[m->key.len + 1] == 'x')
         return SHUNT_NO_QUEUE;
+#elif defined(GALLERY_BAD_SELECT_PROPERTIES)
+    effort = effort + m->props[0].value.len;
+#elif defined(GALLERY_BAD_SELECT_REPEATS)
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    self.at = sdk::cursor{static_cast<std::uint32_t>(now.tv_nsec / 64)};
 #elif defined(GALLERY_BAD_SELECT_CANDIDATES)
     shunt_view all = *v;
     all.candidates = nullptr;

@@ -1,15 +1,12 @@
 #include <plugin/check/child.hpp>
 
+#include <plugin/check/confine.hpp>
 #include <plugin/image.hpp>
 
 #include <fmt/format.h>
 
 #include <fcntl.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -25,7 +22,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -52,6 +48,7 @@ struct head {
     std::uint32_t reserved;
     char rule[64], strategy[80];
     std::uint32_t completed;
+    std::uint64_t refused_bytes;
 };
 static_assert(sizeof(head) <= text_at);
 
@@ -116,39 +113,49 @@ std::string bounded(const char* text, std::size_t size) { return {text, ::strnle
 std::string signal_text(int number)
 {
     const char* const name = ::sigdescr_np(number);
-    return fmt::format("killed by signal {} ({})", number, name != nullptr ? name : "unknown");
+    return fmt::format("was killed by signal {} ({})", number, name != nullptr ? name : "unknown");
 }
 
 // Where SIGCHLD is ignored, or the program waits for all its children itself.
 constexpr std::string_view unknown_end = "ended, and how is not known";
 
-/// Waits for the end of `pid`, at most for `time`; kills it then.
-void wait_for(pid_t pid, std::chrono::milliseconds time, child_end& end)
+std::chrono::milliseconds processor_time(const rusage& used)
+{
+    const auto of = [](const timeval& t) { return std::chrono::milliseconds(t.tv_sec * 1000 + t.tv_usec / 1000); };
+    return of(used.ru_utime) + of(used.ru_stime);
+}
+
+/// Waits for the end of `pid`, at most for `time` and until `stop_fd` can be read; kills it then.
+void wait_for(pid_t pid, std::chrono::milliseconds time, int stop_fd, child_end& end)
 {
     const file_handle process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))), timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
     itimerspec when{};
     when.it_value.tv_sec = time.count() / 1000;
     when.it_value.tv_nsec = time.count() % 1000 * 1'000'000 + 1;
-    std::array<pollfd, 2> both{pollfd{process.get(), POLLIN, 0}, pollfd{timer.get(), POLLIN, 0}};
+    std::array<pollfd, 3> all{pollfd{process.get(), POLLIN, 0}, pollfd{timer.get(), POLLIN, 0}, pollfd{stop_fd, POLLIN, 0}};
     if (process.get() < 0 || timer.get() < 0 || ::timerfd_settime(timer.get(), 0, &when, nullptr) != 0)
         end.death = "cannot be waited for: " + std::generic_category().message(errno);
     else
-        while (::poll(both.data(), both.size(), -1) < 0 && errno == EINTR) {
+        while (::poll(all.data(), all.size(), -1) < 0 && errno == EINTR) {
         }
-    end.timed_out = end.death.empty() && (both[0].revents & POLLIN) == 0;
+    const bool ended = end.death.empty() && (all[0].revents & POLLIN) != 0;
+    end.stopped = !ended && (all[2].revents & POLLIN) != 0;
+    end.timed_out = !ended && !end.stopped && end.death.empty();
     ::kill(-pid, SIGKILL);  // what it started too
-    if (end.timed_out || !end.death.empty())
+    if (!ended)
         ::kill(pid, SIGKILL);
     int status = 0;
+    rusage used{};
     pid_t got = 0;
-    while ((got = ::waitpid(pid, &status, 0)) < 0 && errno == EINTR) {
+    while ((got = ::wait4(pid, &status, 0, &used)) < 0 && errno == EINTR) {
     }
+    end.spent = end.timed_out ? time : got == pid ? processor_time(used) : std::chrono::milliseconds(0);
     if (end.timed_out)
         end.death = fmt::format("did not come back within {} ms", time.count());
     else if (got != pid)
         end.death = std::string(unknown_end);
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
-        end.death = "was killed as it would have started another process";  // see forbid_processes()
+        end.death = "was killed as it would have started another process";  // see confine.hpp
     else if (WIFSIGNALED(status))
         end.death = signal_text(WTERMSIG(status));
     else
@@ -232,17 +239,18 @@ child_end run_child(const std::string& helper, const errand& e, const bounds& b,
     if (number != 0)
         return failed_to("start " + strategy::in_quotes(helper), number);
 
-    wait_for(pid, b.time, end);
+    wait_for(pid, b.time, b.stop_fd, end);
     read_reports(results.get(), end);
     head top{};
     if (::pread(results.get(), &top, sizeof top, 0) != static_cast<ssize_t>(sizeof top))
         return failed_to("read a file in memory", errno);
     end.completed = top.completed == 1;
     if (!end.completed || end.death != "exited with 0")
-        remove_left_copies();
+        remove_left_folders();
     end.rule = bounded(top.rule, sizeof top.rule);
     end.strategy = bounded(top.strategy, sizeof top.strategy);
     end.where = std::min(top.where, phase::unload);
+    end.refused_bytes = top.refused_bytes;
     end.said = last_of(said.get(), 2000);
     if (end.completed && (end.death == "exited with 0" || end.death == unknown_end))
         end.death.clear();
@@ -300,51 +308,6 @@ private:
 
 }  // namespace
 
-namespace {
-
-/// Threads may be started, processes not: whoever tries is killed by SIGSYS. Where the system has no such filter, all may.
-void forbid_processes() noexcept
-{
-#if defined(__x86_64__)
-    constexpr std::uint32_t here = AUDIT_ARCH_X86_64;
-#elif defined(__aarch64__)
-    constexpr std::uint32_t here = AUDIT_ARCH_AARCH64;
-#else
-    constexpr std::uint32_t here = 0;
-#endif
-#ifndef SYS_fork
-#define SYS_fork SYS_clone3  // newer systems have clone and clone3 only
-#define SYS_vfork SYS_clone3
-#endif
-    const auto load = [](std::size_t at) { return sock_filter{BPF_LD | BPF_W | BPF_ABS, 0, 0, static_cast<std::uint32_t>(at)}; };
-    const auto answer = [](std::uint32_t what) { return sock_filter{BPF_RET | BPF_K, 0, 0, what}; };
-    // `yes`, `no`: how many steps are left out then.
-    const auto is = [](long what, std::uint8_t yes, std::uint8_t no) {
-        return sock_filter{BPF_JMP | BPF_JEQ | BPF_K, yes, no, static_cast<std::uint32_t>(what)};
-    };
-    std::array<sock_filter, 14> steps{
-        load(offsetof(seccomp_data, arch)),
-        is(here, 0, 9),                       // of another kind: allowed
-        load(offsetof(seccomp_data, nr)),
-        is(SYS_clone3, 8, 0),                 // its flags cannot be seen: it does not exist, and clone is taken instead
-        is(SYS_fork, 8, 0),
-        is(SYS_vfork, 7, 0),
-        is(SYS_execve, 6, 0),
-        is(SYS_execveat, 5, 0),
-        is(SYS_clone, 0, 2),
-        load(offsetof(seccomp_data, args)),   // the flags, in the lower half
-        sock_filter{BPF_JMP | BPF_JSET | BPF_K, 0, 2, CLONE_THREAD},
-        answer(SECCOMP_RET_ALLOW),
-        answer(SECCOMP_RET_ERRNO | ENOSYS),
-        answer(SECCOMP_RET_KILL_PROCESS),
-    };
-    const sock_fprog program{steps.size(), steps.data()};
-    if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0)
-        (void)::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
-
-}  // namespace
-
 int child_main(int argc, const char* const* argv, instruments with)
 {
     constexpr int first_setting = 8;
@@ -364,13 +327,16 @@ int child_main(int argc, const char* const* argv, instruments with)
         const rlimit most{memory, memory};
         ::setrlimit(RLIMIT_AS, &most);
     }
-    if (!with.sanitized)  // a sanitizer looks for leaks from a process of its own
-        forbid_processes();
     const mapped_head top(report_fd);
     if (top.get() == nullptr)
         return 2;
     with.where = &top.get()->where;
     with.own_process = true;
+    if (with.memory.note_refusal != nullptr)
+        with.memory.note_refusal(&top.get()->refused_bytes);
+    confine_this_process(with.sanitized);  // which looks for leaks from a process of its own
+    if (!with.sanitized)  // whose reports name functions by the file
+        keep_no_copies();
 
     report_writer out(*top.get());
     out.begins("", "");

@@ -31,6 +31,7 @@ struct errand {
 struct bounds {
     std::chrono::milliseconds time{10'000};
     std::uint64_t memory = std::uint64_t{2} << 30;  ///< of addresses; 0: none
+    int stop_fd = -1;                               ///< readable: no more is wanted; below 0: there is none
 };
 
 /// One check's end, as the process wrote it down.
@@ -43,7 +44,10 @@ struct child_end {
     std::vector<report> reports;  ///< those that were written; the process may have died after
     bool completed = false;       ///< it did all it was asked for; it may have died or hung when it ended
     bool timed_out = false;
-    std::string death;            ///< "killed by signal 11 (Segmentation fault)", "exited with 3", ...; empty: it completed
+    bool stopped = false;         ///< it was ended because no more was wanted
+    std::chrono::milliseconds spent{0};  ///< the time it had, if it timed out; else the processor's that it took
+    std::uint64_t refused_bytes = 0;    ///< the last allocation for which there was no memory; 0: none failed
+    std::string death;            ///< "was killed by signal 11 (Segmentation fault)", "exited with 3", ...; empty: it completed
     std::string rule, strategy;   ///< what it was at when it died
     phase where = phase::host;
     std::string said;             ///< the end of what it wrote to stdout and stderr

@@ -292,17 +292,17 @@ constexpr std::array all{
          imports_environment},
     rule{"imports-loader", scope::file, false, "it loads no other libraries",
          "What a plugin loads by itself is not checked, not pinned and not seen by `plugin list`.", imports_loader},
-    rule{"imports-files", scope::file, false, "it opens no files (warned)",
+    rule{"imports-files", scope::file, false, "it opens no files",
          "A file read at the wrong moment holds up sends, and it is not there on another machine. Run times of some languages import these functions for "
          "their own error reports, so this is a warning.",
-         imports_files},
-    rule{"imports-output", scope::file, false, "it prints nothing (warned)",
+         imports_files, true},
+    rule{"imports-output", scope::file, false, "it prints nothing",
          "stdout belongs to the program. Lines for the log go to the host, which names the strategy and limits their rate. See also `silent`, which "
          "watches it run.",
-         imports_output},
-    rule{"imports-thread-exit", scope::file, false, "nothing of it runs when a thread ends (warned)",
+         imports_output, true},
+    rule{"imports-thread-exit", scope::file, false, "nothing of it runs when a thread ends",
          "Destructors of thread-local variables run in the program's threads, at any time after the plugin is out of use. Keep state in the instance.",
-         imports_thread_exit},
+         imports_thread_exit, true},
 };
 
 }  // namespace

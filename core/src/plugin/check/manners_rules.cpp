@@ -1,6 +1,7 @@
 // What a strategy does to the process it is a guest in: nothing. Seen from outside, while it lives a whole life.
 
 #include <plugin/check/situation.hpp>
+#include <plugin/image.hpp>
 
 #include <fmt/format.h>
 
@@ -52,7 +53,7 @@ void live(subject& s)
         for (std::uint64_t n = 0; n < 200; ++n) {
             const std::string key = fmt::format("order-{}", n);
             const std::vector<std::uint32_t> tried = n % 5 == 0 ? std::vector<std::uint32_t>{0, 1} : std::vector<std::uint32_t>{};
-            (void)i.select(r, {.key = key, .has_key = n % 2 == 0, .tried = tried, .random = d.next()});
+            (void)i.select(r, {.key = key, .has_key = n % 2 == 0, .tried = tried, .random = d.next(), .properties = nth_properties(n)});
         }
         if (c.extension != nullptr)
             (void)s.during(phase::wants, [&] { return c.extension(i.raw(), {"shunt.check/1", 13}); });
@@ -219,24 +220,34 @@ outcome no_environment(subject& s)
     return now() == before ? outcome{} : failed("environment, current folder or umask are others than before");
 }
 
+/// A folder for one check.
+class scratch_folder {
+public:
+    explicit scratch_folder(const subject& s)
+    {
+        if (const load_error e = make_private_folder(s.file(), path_))
+            throw skipped(e.text);
+    }
+    ~scratch_folder()
+    {
+        std::error_code ignored;
+        fs::current_path("/", ignored);
+        fs::remove_all(path_, ignored);
+    }
+    scratch_folder(const scratch_folder&) = delete;
+    scratch_folder& operator=(const scratch_folder&) = delete;
+    [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+private:
+    std::string path_;
+};
+
 outcome no_files(subject& s)
 {
     needs_own_process(s);
-    const std::string file = fs::absolute(s.file()).string();
     (void)s.settings();  // its private copy is made
-    std::string folder = (fs::temp_directory_path() / "shunt-check-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr)
-        throw skipped(fmt::format("no folder to look at: {}", std::generic_category().message(errno)));
-    struct removed {
-        std::string folder;
-        ~removed()
-        {
-            std::error_code ignored;
-            fs::current_path("/", ignored);
-            fs::remove_all(folder, ignored);
-        }
-    } const ends{folder};
-    fs::current_path(folder);
+    const scratch_folder folder(s);
+    fs::current_path(folder.path());
     live(s);
     const auto left = entries_of(".");
     return left.empty() ? outcome{} : failed(fmt::format("made {} in the current folder", strategy::in_quotes(*left.begin())));
@@ -248,14 +259,11 @@ outcome unload(subject& s)
     if (const load_error& e = s.load())
         throw skipped("it cannot be loaded: " + e.text);
     // A copy of its own under another name: the one that is loaded stays for good.
-    std::string copy = (fs::temp_directory_path() / "shunt-unload-XXXXXX").string();
-    const int fd = ::mkostemp(copy.data(), O_CLOEXEC);
+    const scratch_folder folder(s);
+    const std::string copy = folder.path() + "/unload.so";
+    const int fd = ::open(copy.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         throw skipped(fmt::format("no copy of it: {}", std::generic_category().message(errno)));
-    struct removed {
-        std::string file;
-        ~removed() { ::unlink(file.c_str()); }
-    } const ends{copy};
     const std::string& bytes = s.content().bytes;
     const bool written = ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
     ::fchmod(fd, 0500);
@@ -347,8 +355,8 @@ constexpr std::array all{
     rule{"out-of-memory", scope::strategy, false, "create without memory answers an error and a text",
          "The check lets each allocation in create fail once. Ends the plugin the process then, or throws, a full machine loses messages that were fine.",
          out_of_memory},
-    rule{"quick", scope::strategy, false, "an instance is made in less than 100 ms (warned)",
-         "Instances are made on the way of a thread's first message. Work out the rest when the route is known.", quick},
+    rule{"quick", scope::strategy, false, "an instance is made in less than 100 ms",
+         "Instances are made on the way of a thread's first message. Work out the rest when the route is known.", quick, true},
     rule{"silent", scope::strategy, false, "it writes nothing to stdout and stderr",
          "They belong to the program, which may parse them. Log through the host.", silent},
     rule{"no-threads", scope::strategy, false, "it leaves no thread behind", "See imports-threads: a thread outlives the swap to the next version.", no_threads},

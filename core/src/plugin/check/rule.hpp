@@ -40,6 +40,7 @@ struct rule {
     std::string_view reason;       ///< the rule, in one line
     std::string_view explanation;  ///< what goes wrong without it, and what to do
     outcome (*run)(subject&);
+    bool mild = false;             ///< who breaks it is warned, and has not failed
 };
 
 /// All of them, in the order in which they run.

@@ -1,8 +1,13 @@
 #include <plugin/check/run.hpp>
 
+#include <plugin/image.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace shunt::plugin::check {
@@ -24,6 +29,8 @@ outcome judged(const child_end& end)
     if (!end.death.empty()) {
         outcome o{verdict::crashed, fmt::format("its process {}, {}{}", end.death, end.completed ? "after the check, when it ended" : "in ",
                                                 end.completed ? "" : to_string(end.where))};
+        if (end.refused_bytes > 0 && !end.completed)
+            o.detail += fmt::format(", after an allocation of {} bytes failed (a check's memory is bounded)", end.refused_bytes);
         const std::string_view said = std::string_view(end.said).substr(0, end.said.find_last_not_of('\n') + 1);
         const std::string_view last = said.substr(said.rfind('\n') + 1);
         if (!last.empty())
@@ -33,13 +40,17 @@ outcome judged(const child_end& end)
     return end.reports.front().what;
 }
 
+/// What checks may lose to hanging and crashing, beside the time of the first that hangs.
+constexpr std::chrono::milliseconds patience{4000};
+
 class runner {
 public:
     runner(const run_options& o, std::string helper, const std::function<void(const result&)>& told, run_result& out)
         : o_(o), helper_(std::move(helper)), told_(told), out_(out), left_(o.limits)
     {}
 
-    void check(const rule& r, const known_strategy* of)
+    /// False: no more is wanted.
+    bool check(const rule& r, const known_strategy* of)
     {
         result one{&r, of == nullptr ? std::string() : of->name, {}, 0};
         const std::int64_t before = o_.clock_ns != nullptr ? o_.clock_ns() : 0;
@@ -47,9 +58,12 @@ public:
             one.what = skipped(dead_);
         else
             one.what = o_.in_process ? here(r, of) : elsewhere(r, of);
+        if (out_.stopped)
+            return false;
         if (o_.clock_ns != nullptr)
             one.seconds = static_cast<double>(o_.clock_ns() - before) / 1e9;
         tell(std::move(one));
+        return true;
     }
 
     /// The checks of the next strategy begin.
@@ -101,15 +115,27 @@ private:
         const child_end end = run_child(helper_, e, left_, trouble);
         if (!trouble.empty())
             return {verdict::crashed, trouble};
+        if (end.stopped) {
+            out_.stopped = true;
+            return {};
+        }
         // One that hangs will hang in the next check too; it has had its chance.
         if (end.timed_out)
             left_.time = std::min(left_.time, std::chrono::milliseconds(1000));
         outcome o = judged(end);
+        if (o.result == verdict::crashed) {
+            ++crashes_;
+            lost_ += end.spent;
+        }
         // What dies before a check can begin, or hangs when all is done, would do so in all that follow.
         const bool in_all = end.where == phase::load || end.where == phase::entry || (end.timed_out && end.completed);
         if (o.result == verdict::crashed && (in_all || r.name == "create-plain")) {
             dead_ = fmt::format("{}: see {}", o.detail, r.name);
             dead_for_all_ = in_all;
+        } else if (o.result == verdict::crashed && of != nullptr && lost_ > o_.limits.time + patience) {
+            dead_ = fmt::format("{} checks hung or crashed, which took {:.0f} s; the rest would take as long: see {}", crashes_,
+                                std::chrono::duration<double>(lost_).count(), r.name);
+            dead_for_all_ = false;
         }
         return o;
     }
@@ -119,6 +145,8 @@ private:
     const std::function<void(const result&)>& told_;
     run_result& out_;
     bounds left_;
+    std::size_t crashes_ = 0;
+    std::chrono::milliseconds lost_{0};  // in checks that crashed
     std::string dead_;  // why no more of its code is run; empty: it may be
     bool dead_for_all_ = false;
 };
@@ -148,11 +176,21 @@ run_result run(const run_options& o, const std::function<void(const result&)>& t
     (void)inspect_bytes(o.file, content.bytes, facts);  // the names; what is wrong is told by the checks
     out.strategies = facts.strategies;
 
-    runner with(o, std::move(helper), told, out);
     const auto wanted = [&](const rule& r) { return o.only.empty() || std::find(o.only.begin(), o.only.end(), r.name) != o.only.end(); };
+    if (std::any_of(rules().begin(), rules().end(), [&](const rule& r) { return r.of != scope::file && wanted(r); })) {
+        std::string folder;  // a machine without a place to load from is no plugin's fault
+        if (const load_error e = make_private_folder(o.file, folder)) {
+            out.trouble = e.text;
+            return out;
+        }
+        std::error_code ignored;
+        std::filesystem::remove(folder, ignored);
+    }
+
+    runner with(o, std::move(helper), told, out);
     for (const rule& r : rules())
-        if (wanted(r) && (r.of == scope::file || r.of == scope::code))
-            with.check(r, nullptr);
+        if (wanted(r) && (r.of == scope::file || r.of == scope::code) && !with.check(r, nullptr))
+            return out;
     bool any[2] = {false, false};
     for (const known_strategy& s : facts.strategies) {
         if (o.kind && s.kind != *o.kind)
@@ -160,8 +198,8 @@ run_result run(const run_options& o, const std::function<void(const result&)>& t
         any[s.kind == strategy_kind::fault] = true;
         with.next_strategy();
         for (const rule& r : rules())
-            if (wanted(r) && applies(r, s.kind))
-                with.check(r, &s);
+            if (wanted(r) && applies(r, s.kind) && !with.check(r, &s))
+                return out;
     }
     // What had nothing to look at is told too, so that nobody takes silence for praise.
     for (const rule& r : rules()) {

@@ -33,7 +33,8 @@ struct result {
 };
 
 struct run_result {
-    std::string trouble;  ///< nothing was run: the file cannot be read, or there is no helper
+    std::string trouble;   ///< nothing was run: the file cannot be read, there is no helper, or no place to load from
+    bool stopped = false;  ///< by limits.stop_fd; the checks that were not told were not run
     std::vector<known_strategy> strategies;
     std::vector<result> results;
     [[nodiscard]] std::size_t count(verdict v) const noexcept;

@@ -161,6 +161,12 @@ Handle* create(subject& s, bench_host& h, const Class& c, std::uint32_t start, H
 
 // ---- selectors ----
 
+std::span<const shunt_kv> nth_properties(std::uint64_t n) noexcept
+{
+    static const std::array all{shunt_kv{str("KEYS"), str("order-1 customer-7")}, shunt_kv{str("TAGS"), str("created")}, shunt_kv{str("tenant"), str("acme")}};
+    return std::span(all).first(n % 4);
+}
+
 selector_instance::selector_instance(subject& s, bench_host& h, std::uint32_t start)
     : s_(s), c_(s.selector()), self_(create(s, h, c_, start, static_cast<shunt_selector*>(nullptr))), wants_(c_.flags)
 {
@@ -193,9 +199,9 @@ answer selector_instance::ask(const route& r, const message& m, bool longer)
     msg.struct_size = longer ? sizeof given : sizeof msg;
     msg.flags = (m.has_key ? SHUNT_MSG_HAS_KEY : 0u) | (m.ordered ? SHUNT_MSG_ORDERED : 0u);
     msg.key = str(m.key);
-    if (m.has_key && (wants_ & SHUNT_F_WANTS_HASH64) != 0)
+    if (m.has_key && is_given(SHUNT_F_WANTS_HASH64))
         msg.hash64 = strategy::key_hash64(m.key);
-    if (m.has_key && (wants_ & SHUNT_F_WANTS_JAVA_HASH) != 0)
+    if (m.has_key && is_given(SHUNT_F_WANTS_JAVA_HASH))
         msg.java_hash = sdk::java_hash(m.key);
     msg.attempt = 1 + static_cast<std::uint32_t>(m.tried.size());
     msg.random = m.random;
@@ -203,6 +209,10 @@ answer selector_instance::ask(const route& r, const message& m, bool longer)
     msg.tried = m.tried.data();
     msg.n_tried = static_cast<std::uint32_t>(m.tried.size());
     msg.body_len = m.body_len;
+    if (is_given(SHUNT_F_WANTS_PROPS)) {
+        msg.props = m.properties.empty() ? nullptr : m.properties.data();
+        msg.n_props = static_cast<std::uint32_t>(m.properties.size());
+    }
     struct {
         shunt_pick known{SHUNT_NONE, 0};
         std::uint64_t guard = 0x5a5a5a5a5a5a5a5au;

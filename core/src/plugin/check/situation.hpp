@@ -67,7 +67,11 @@ struct message {
     std::int64_t now_ns = 3'600'000'000'000;
     bool ordered = false;
     std::uint32_t body_len = 256;
+    std::span<const shunt_kv> properties{};  ///< shown to those who want them
 };
+
+/// What applications set on their messages: none, or some more. For every four `n` in a row they differ.
+[[nodiscard]] std::span<const shunt_kv> nth_properties(std::uint64_t n) noexcept;
 
 struct answer {
     shunt_status status = SHUNT_OK;
@@ -92,6 +96,8 @@ public:
     void end();
     [[nodiscard]] shunt_selector* raw() const noexcept { return self_; }
     [[nodiscard]] std::uint32_t wants() const noexcept { return wants_; }
+    /// Whether a host gives it `what`: it wants it, and its class declares that.
+    [[nodiscard]] bool is_given(std::uint32_t what) const noexcept { return (wants_ & c_.flags & what) != 0; }
 
 private:
     subject& s_;

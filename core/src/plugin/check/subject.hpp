@@ -27,6 +27,7 @@ struct memory_meter {
     std::uint64_t (*allocations)() = nullptr;     ///< so far, by any thread
     std::int64_t (*live_bytes)() = nullptr;       ///< allocated and not freed
     void (*fail_after)(std::int64_t) = nullptr;   ///< the calling thread's allocations fail after so many more; < 0: none does
+    void (*note_refusal)(std::uint64_t*) = nullptr;  ///< where the size of an allocation is put for which there is no memory
 };
 
 /// What checks need that they may not get by themselves.
