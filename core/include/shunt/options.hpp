@@ -107,6 +107,9 @@ struct swap_options {
 struct producer_options {
     std::string group = "shunt";
     std::vector<std::string> name_servers;      ///< "host:port", "[v6]:port"
+    /// "http://HOST[:PORT]/PATH" that answers the name servers ("HOST:PORT;HOST:PORT"): asked every 2 minutes, as Java's client
+    /// does. Until it has answered for the first time those of name_servers are asked, if there are any.
+    std::string name_server_url;
     bool embedded = false;                      ///< a cluster inside this process instead of name_servers
     std::uint32_t embedded_brokers = 3;
     std::uint32_t embedded_queues = 4;

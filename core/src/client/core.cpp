@@ -3,6 +3,7 @@
 #include <client/tracer.hpp>
 #include <cluster/embedded_cluster.hpp>
 #include <config/load.hpp>
+#include <config/names.hpp>
 #include <plugin/registry.hpp>
 #include <wire/resource_name.hpp>
 
@@ -26,6 +27,8 @@ namespace {
 constexpr std::int64_t goodbye_ns = 300'000'000;  // brokers have so long to confirm that we leave,
 constexpr std::int64_t late_goodbye_ns = 50'000'000;  // and so long beyond the deadline of close()
 constexpr std::chrono::milliseconds close_grace{100};
+constexpr std::chrono::milliseconds fetch_limit{3000}, fetch_again{1000};
+constexpr std::chrono::minutes fetch_every{2};
 
 std::uint64_t true_random()
 {
@@ -121,8 +124,10 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
         c.known_at_.erase(address);
         c.note(observe::level::info, "no connection to " + address + ": " + std::string(why));
     };
-    c.server_addresses_ = c.embedded_ ? std::vector<std::string>{c.embedded_->name_server()} : c.options_.name_servers;
-    c.servers_ = std::make_unique<name_servers>(*c.links_, c.server_addresses_, c.format_, c.random());
+    const auto servers = c.embedded_ ? std::vector<std::string>{c.embedded_->name_server()} : c.options_.name_servers;
+    c.servers_ = std::make_unique<name_servers>(*c.links_, servers, c.format_, c.random());
+    c.first_server_ = servers.empty() ? std::string{} : servers.front();
+    c.address_timer_ = std::make_unique<boost::asio::steady_timer>(c.executor_);
     route_settings settings;
     settings.refresh = c.options_.route_refresh;
     settings.auto_create = c.options_.auto_create_topics;
@@ -161,6 +166,7 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
         made->arm_heartbeat();
         made->arm_watchdog();
         made->start_watch();
+        made->fetch_servers();
     });
     if (c.own_context_ != nullptr)
         c.own_thread_ = std::thread([context = c.own_context_, weak = std::weak_ptr<core>(made)] {
@@ -310,7 +316,81 @@ result<route_info> core::route(const std::string& topic, std::chrono::millisecon
     return future.get();
 }
 
-std::string core::name_server() const { return server_addresses_.empty() ? std::string{} : server_addresses_.front(); }
+std::string core::name_server() const
+{
+    const std::lock_guard lock(route_error_lock_);
+    return first_server_;
+}
+
+/// From now on these name servers are asked.
+void core::use_servers(const std::vector<std::string>& addresses)
+{
+    if (servers_->addresses() == addresses)
+        return;
+    std::string text;
+    for (const std::string& a : addresses)
+        text += (text.empty() ? "" : ", ") + a;
+    note(observe::level::info, "name servers: " + text);
+    {
+        const std::lock_guard lock(route_error_lock_);
+        first_server_ = addresses.empty() ? std::string{} : addresses.front();
+    }
+    servers_->replace(addresses);
+    links_->flush_all();
+}
+
+/// Asks name_server_url, now and again and again.
+void core::fetch_servers()
+{
+    const auto url = config::split_url(options_.name_server_url);
+    if (!url || closed_io_)
+        return;
+    if (servers_->addresses().empty())
+        servers_->none_because("no name server is known: " + options_.name_server_url + " has not answered yet");
+    address_fetch_ = net::http_get(executor_, {url->host, url->port, url->target}, fetch_limit, [weak = weak_from_this()](net::fetched f) {
+        const auto self = weak.lock();
+        if (self == nullptr || self->closed_io_)
+            return;
+        self->links_->refresh();
+        self->take_servers(std::move(f));
+    });
+}
+
+void core::take_servers(net::fetched f)
+{
+    std::vector<std::string> found;
+    for (std::string_view rest = f.text; f.ok && !rest.empty();) {
+        const auto end = std::min(rest.find_first_of(";, \r\n\t"), rest.size());
+        const std::string_view one = rest.substr(0, end);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+        if (one.empty())
+            continue;
+        if (!config::is_address(one)) {
+            f = {false, "it told " + config::in_marks(one) + ", which is no HOST:PORT"};
+            break;
+        }
+        if (std::find(found.begin(), found.end(), one) == found.end())
+            found.emplace_back(one);
+    }
+    if (f.ok && found.empty())
+        f = {false, "it told no name server"};
+    if (f.ok) {
+        fetch_noted_ = false;
+        servers_told_ = true;
+        use_servers(found);
+    } else {
+        const std::string text = options_.name_server_url + ": " + f.text;
+        if (!std::exchange(fetch_noted_, true))
+            note(observe::level::warn, (servers_->addresses().empty() ? "no name server is known: " : "the name servers stay: ") + text);
+        if (servers_->addresses().empty())
+            servers_->none_because("no name server is known: " + text);
+    }
+    address_timer_->expires_after(servers_told_ ? fetch_every : fetch_again);
+    address_timer_->async_wait([weak = weak_from_this()](const boost::system::error_code& ec) {
+        if (const auto self = weak.lock(); self != nullptr && !ec)
+            self->fetch_servers();
+    });
+}
 
 shunt::counters core::counters() const
 {
@@ -450,6 +530,9 @@ void core::say_goodbye()
 {
     saying_goodbye_ = true;
     heartbeat_timer_->cancel();
+    address_timer_->cancel();
+    if (address_fetch_ != nullptr)
+        address_fetch_->cancel();
     routes_->stop();
     const std::int64_t until = std::min(links_->now_ns() + goodbye_ns, std::max(links_->now_ns(), close_deadline_ns_) + late_goodbye_ns);
     for (const std::string& address : links_->up()) {

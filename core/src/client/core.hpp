@@ -20,6 +20,7 @@
 #include <client/slots.hpp>
 #include <client/swap_record.hpp>
 #include <client/validate.hpp>
+#include <net/http_get.hpp>
 #include <net/links.hpp>
 #include <observe/log.hpp>
 #include <send/in_flight.hpp>
@@ -152,6 +153,9 @@ private:
                      bool by_check, bool confirmed);
     void start_own(message&& m, std::chrono::milliseconds timeout, std::function<void(const receipt&)> done);
     void threw(std::string_view who, std::string_view what);
+    void use_servers(const std::vector<std::string>& addresses);
+    void fetch_servers();
+    void take_servers(net::fetched f);
 
     void start_refused(errc why, std::string text, detail::completion&& done);
     [[nodiscard]] std::chrono::milliseconds live_timeout();
@@ -412,7 +416,6 @@ private:
     std::unique_ptr<cluster::embedded_cluster> embedded_;
     std::string group_;      // as brokers know it
     std::string client_id_;
-    std::vector<std::string> server_addresses_;
     std::vector<wire::field> extra_fields_;  // of every request; views of the options
 
     // Shared by both sides.
@@ -454,6 +457,9 @@ private:
     std::thread own_thread_;
     std::unique_ptr<net::links> links_;
     std::unique_ptr<name_servers> servers_;
+    std::unique_ptr<boost::asio::steady_timer> address_timer_;
+    std::shared_ptr<net::http_fetch> address_fetch_;
+    bool fetch_noted_ = false, servers_told_ = false;
     std::unique_ptr<route_cache> routes_;
     thread_slot* io_slot_ = nullptr;
     strategy::broker_book book_{keep_name};
@@ -503,7 +509,7 @@ private:
     bool closed_done_ = false, close_asked_ = false;
     std::string record_error_;
     mutable std::mutex route_error_lock_;
-    std::string route_error_;
+    std::string route_error_, first_server_;
     std::atomic<bool> closed_clean_{true};
     std::mutex join_lock_;
 };

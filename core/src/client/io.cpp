@@ -157,9 +157,9 @@ void core::service(operation& op)
         wait_in(t.waiting, op);
         if (t.route == nullptr && t.waiting.size() == 1) {
             std::string asked;
-            for (const std::string& a : server_addresses_)
+            for (const std::string& a : servers_->addresses())
                 asked += (asked.empty() ? "" : ", ") + a;
-            note_route_error("no name server has answered yet: " + asked);
+            note_route_error(asked.empty() ? "no name server is known yet" : "no name server has answered yet: " + asked);
         }
         ask_route(op.msg.topic(), false, op.machine.deadline_ns());
         return;
@@ -245,10 +245,11 @@ void core::timer_expired(operation& op)
         op.laned = op.follows = false;
         finish(op, errc::expired_waiting, "the deadline passed while waiting for the messages before it of key '" + op.key + "'");
         return;
-    case want::route:
-        finish(op, errc::route_timeout, "timed out while looking up the route of topic '" + op.msg.topic() + "'" +
-                                            (op.result.reason.empty() ? "" : ": " + op.result.reason));
+    case want::route: {
+        const std::string& why = servers_->addresses().empty() ? servers_->why_none() : op.result.reason;
+        finish(op, errc::route_timeout, "timed out while looking up the route of topic '" + op.msg.topic() + "'" + (why.empty() ? "" : ": " + why));
         return;
+    }
     case want::room: finish(op, errc::expired_waiting, "the deadline passed while waiting for room in max_in_flight_*"); return;
     case want::queue: {
         const std::string text = op.result.reason;
@@ -347,7 +348,7 @@ void core::attempt_over(operation& op, const net::reply& r, const seat* at)
             stored.queue_offset += static_cast<std::int64_t>(at->nth);
         }
     }
-    const producer_options& live = in_force_.load(std::memory_order_relaxed)->table->options;
+    const producer_options& live = current_->options;
     const send::meaning m = send::classify(ended, send::rules::live, {live.retry_codes, live.retry_unknown, live.retry_flush_late});
     op.broker->sub_inflight();
     const std::int64_t now = links_->now_ns();

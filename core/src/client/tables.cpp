@@ -206,6 +206,8 @@ void core::put_in_force(std::shared_ptr<policy_table> table)
     const producer_options& live = table->options;
     in_flight_.limit(live.max_in_flight_messages, live.max_in_flight_bytes);
     key_maps_.quiet(bounded_ns(live.swap.quiet));
+    if (!servers_told_ && embedded_ == nullptr && !live.name_servers.empty())
+        use_servers(live.name_servers);
     if (recorder_ != nullptr) {
         for (const auto& [topic, state] : topics_) {
             if (record::recording* kept = recorder_->begun(topic)) {

@@ -20,6 +20,9 @@ inline constexpr std::int64_t KiB = 1024, MiB = 1024 * KiB, GiB = 1024 * MiB;
 [[nodiscard]] inline bool is_trace(std::string_view pattern) noexcept { return pattern.empty() || is_topic_pattern(pattern); }
 inline constexpr plain_text trace_rule{is_trace, "topics, such as \"orders-*\" or \"*\" for all; or empty: none", nullptr, "^[%|a-zA-Z0-9_*-]{0,127}$"};
 
+/// Who tells the name servers.
+inline constexpr plain_text name_server_url_rule{is_name_server_url, "http://HOST[:PORT]/PATH; or empty: none", nullptr, "^(http://[!-~]{1,2000})?$"};
+
 /// Where a recorded run is written to.
 [[nodiscard]] inline bool is_record(std::string_view path) noexcept { return path.empty() || is_path(path); }
 inline constexpr plain_text record_rule{is_record, "a file to write to, of at most 4095 bytes; or empty: none", nullptr, "^.{0,4095}$"};
@@ -33,6 +36,8 @@ void each_producer_key(F f)
     using std::chrono::minutes;
     using o = producer_options;
     f("group", group_rule(), &o::group, "the producer group brokers see");
+    f("name_server_url", name_server_url_rule, &o::name_server_url,
+      "where the name servers are told, HOST:PORT;HOST:PORT: asked every 2 minutes; until it answers, name_servers are asked");
     f("embedded", flag{}, &o::embedded, "a cluster inside this process, for trying out, instead of name_servers");
     // broker-a to broker-z
     f("embedded_brokers", whole_number{1, 26}, &o::embedded_brokers, "its brokers, called broker-a, broker-b, ...");

@@ -57,11 +57,13 @@ void check_backoff(const producer_options& o, const key_book& book, std::vector<
 
 void check_where_to_send(const producer_options& o, const key_book& book, std::vector<problem>& problems)
 {
-    if (!book.all_right({"producer.name_servers", "producer.embedded", "producer"}))
+    if (!book.all_right({"producer.name_servers", "producer.name_server_url", "producer.embedded", "producer"}))
         return;
-    if (o.name_servers.empty() && !o.embedded)
+    if (o.name_servers.empty() && o.name_server_url.empty() && !o.embedded)
         add_problem(problems, book.place("producer"), "producer.name_servers", "not set", std::string(servers_expected),
                     "or embedded = true, for a cluster inside this process");
+    if (!o.name_server_url.empty() && o.embedded)
+        add_problem(problems, book.place("producer.embedded"), "producer.embedded", "true", "false, or name_server_url left out");
     if (!o.name_servers.empty() && o.embedded) {
         const source_position servers = book.place("producer.name_servers");
         add_problem(problems, book.place("producer.embedded"), "producer.embedded", "true",
@@ -180,7 +182,7 @@ private:
     {
         table_reader producer = table("producer");
         each_producer_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
-            if (key == "embedded")
+            if (key == "name_server_url")
                 read_name_servers(producer);  // in the order of config/shunt.toml
             const std::string path = producer.path_of(key);
             if (const setting* found = producer.find(key))

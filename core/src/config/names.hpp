@@ -4,6 +4,7 @@
 
 #include <config/value.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +31,15 @@ namespace shunt::config {
 [[nodiscard]] bool is_namespace(std::string_view) noexcept;  ///< or a unit's name; empty: none
 [[nodiscard]] bool is_path(std::string_view) noexcept;  ///< not empty, no NUL, at most 4095 bytes
 [[nodiscard]] bool is_sha256(std::string_view) noexcept;
+
+struct http_url {
+    std::string host;  ///< without brackets
+    std::string port;
+    std::string target;  ///< "/path?query"
+};
+/// "http://HOST[:PORT][/PATH]". Nothing: not one.
+[[nodiscard]] std::optional<http_url> split_url(std::string_view url);
+[[nodiscard]] bool is_name_server_url(std::string_view url);  ///< empty: none
 
 [[nodiscard]] plain_text topic_rule();
 [[nodiscard]] plain_text topic_pattern_rule();

@@ -108,7 +108,7 @@ json::object producer_table()
     const producer_options normally;
     json::object keys;
     each_producer_key([&](std::string_view key, const auto& rule, auto member, std::string_view description) {
-        if (key == "embedded")  // in the order of config/shunt.toml
+        if (key == "name_server_url")  // in the order of config/shunt.toml
             keys["name_servers"] = {{"oneOf", {list_of_some(address), {{"type", "string"}}}},
                                     {"description", "HOST:PORT or [IPV6]:PORT; in one string separated by ;"}};
         keys[key] = as_schema(rule, description, normally.*member);

@@ -14,7 +14,8 @@ namespace shunt::swap {
 bool is_live(std::string_view key) noexcept
 {
     // Besides these: everything that stands in a table of its own.
-    static constexpr std::array<std::string_view, 18> of_producer{
+    static constexpr std::array<std::string_view, 19> of_producer{
+        "name_servers",
         "send_timeout",        "attempts",  "attempt_timeout", "retry_backoff",  "retry_backoff_max", "retry_codes",     "retry_unknown", "retry_flush_late",
         "max_in_flight_messages", "max_in_flight_bytes", "when_full", "max_body", "max_properties", "max_delay", "write_order_key", "compress", "compress_level", "compress_from"};
     constexpr std::string_view producer = "producer.";

@@ -61,10 +61,10 @@ TEST(Plan, TellsWhatNeedsARestart)
     EXPECT_EQ(make_plan(base(), o).needs_restart(), "");
     o.group = "other";
     EXPECT_EQ(make_plan(base(), o).needs_restart(), "producer.group needs a restart of the program; nothing was changed");
-    o.name_servers = {"g:1"};
+    o.unit_name = "u";
     o.log_level = "debug";
     EXPECT_EQ(make_plan(base(), o).needs_restart(),
-              "log.level, producer.group and producer.name_servers need a restart of the program; nothing was changed");
+              "log.level, producer.group and producer.unit_name need a restart of the program; nothing was changed");
 }
 
 TEST(Plan, KnowsWhichKeysAreLive)
@@ -72,10 +72,11 @@ TEST(Plan, KnowsWhichKeysAreLive)
     for (const char* key : {"producer.send_timeout", "producer.attempts", "producer.retry_backoff", "producer.retry_backoff_max",
                             "producer.max_in_flight_messages", "producer.max_in_flight_bytes", "producer.when_full", "producer.max_body",
                             "producer.write_order_key", "producer.max_properties", "producer.max_delay", "producer.compress",
-                            "producer.compress_level", "producer.compress_from", "policies.x.selector.use", "bindings", "brokers.a.room", "plugins.load.x.file",
+                            "producer.compress_level", "producer.compress_from", "producer.name_servers", "producer.attempt_timeout", "producer.retry_codes",
+                            "producer.retry_unknown", "producer.retry_flush_late", "policies.x.selector.use", "bindings", "brokers.a.room", "plugins.load.x.file",
                             "plugins.path", "swap.quiet"})
         EXPECT_TRUE(is_live(key)) << key;
-    for (const char* key : {"producer.group", "producer.name_servers", "producer.embedded", "producer.format", "producer.client_id",
+    for (const char* key : {"producer.group", "producer.name_server_url", "producer.trace", "producer.embedded", "producer.format", "producer.client_id",
                             "producer.heartbeat", "producer.route_refresh", "producer.connect_timeout", "producer.auto_create_topics",
                             "producer.default_topic", "producer.watch", "producer.auto_batch", "producer.batch_linger",
                             "producer.namespace_v1", "producer.max_inflated", "log.level"})
