@@ -3,6 +3,9 @@
 
 #include <shunt/observer.hpp>
 #include <shunt/producer.hpp>
+#include <shunt/template.hpp>
+
+#include <boost/asio/use_future.hpp>
 
 #include <chrono>
 #include <iostream>
@@ -11,6 +14,14 @@
 #include <vector>
 
 using namespace std::chrono_literals;
+
+struct order {
+    int id = 0;
+};
+template <>
+struct shunt::payload_converter<order> {
+    static std::string to_body(const order& o) { return "{\"id\":" + std::to_string(o.id) + "}"; }
+};
 
 namespace {
 
@@ -65,6 +76,18 @@ void request(shunt::producer& producer)
     std::cout << "no reply\n";
 }
 
+void destinations(shunt::producer& producer)
+{
+    shunt::message_template to(producer);
+    const shunt::receipt sent = to.sync_send("orders:paid", order{7}, 2s);  // theirs: syncSend("orders:paid", order, 2000)
+    const shunt::receipt same_queue = to.sync_send_orderly("orders:paid", order{7}, "customer-42");
+    auto later = to.async_send("orders:paid", shunt::with_payload(order{8}).add_key("8"), boost::asio::use_future);
+    const shunt::receipt nothing = to.sync_send("orders:paid", nullptr);
+    std::cout << nothing.reason << '\n';  // destination "orders:paid": the payload is absent; there must be something to send
+    std::cout << "to destinations: " << to_string(sent.outcome) << ' ' << to_string(same_queue.outcome) << ' '
+              << to_string(later.get().outcome) << '\n';
+}
+
 void questions(shunt::producer& producer)
 {
     shunt::topic_settings settings;
@@ -100,6 +123,7 @@ int main(int argc, char** argv)
     later(*producer);
     batches(*producer);
     transaction(*producer);
+    destinations(*producer);
     questions(*producer);
     request(*producer);
     return 0;

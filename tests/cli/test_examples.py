@@ -42,7 +42,9 @@ class Examples(Case):
         status, said, complaint = self.run_example("kinds")
         self.assertEqual(status, 0, complaint)
         self.assertEqual(said, "taken back: 1\nlater: stored stored\nbatch of 1000: stored\nits first at an offset: 1\n"
-                         "transaction: commit, confirmed\ntopic on 3 brokers\nfound: to be found\nby its key: 1\nreply: the price of tea\n")
+                         "transaction: commit, confirmed\n"
+                         'destination "orders:paid": the payload is absent; there must be something to send\n'
+                         "to destinations: stored stored stored\ntopic on 3 brokers\nfound: to be found\nby its key: 1\nreply: the price of tea\n")
 
 
 class Quickstart(Case):

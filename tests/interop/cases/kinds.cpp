@@ -9,6 +9,8 @@
 #include <interop/cases/situation.hpp>
 #include <wire/trace.hpp>
 
+#include <shunt/template.hpp>
+
 #include <boost/asio/use_future.hpp>
 
 #include <atomic>
@@ -353,6 +355,27 @@ void request_that_nobody_answers(world& w, const std::string& topic)
     EXPECT_EQ(lying_at_least(w, topic, 1).at(0).property("CORRELATION_ID").size(), 36u);
 }
 
+// ---- destinations ----
+
+void destinations(world& w, const std::string& topic)
+{
+    w.create_topic(topic);
+    auto p = started(patient(w));
+    message_template to(p);
+    const receipt r = to.sync_send(topic + ":paid", with_payload("the body").add_key("k"), 30s);
+    ASSERT_EQ(r.outcome, outcome::stored) << shown(r);
+    const auto first = lying_at_least(w, topic, 1).at(0);
+    EXPECT_EQ(first.body, "the body");
+    EXPECT_EQ(first.property("TAGS"), "paid");
+    EXPECT_EQ(first.property("KEYS"), "k");
+    const receipt one = to.sync_send_orderly(topic + ":paid", "1", "customer", 30s), two = to.sync_send_orderly(topic, "2", "customer", 30s);
+    EXPECT_EQ(one.outcome, outcome::stored) << shown(one);
+    EXPECT_EQ(std::pair(one.broker, one.queue), std::pair(two.broker, two.queue));
+    EXPECT_EQ(to.async_send(topic + ":async", "3", boost::asio::use_future, 30s).get().outcome, outcome::stored);
+    EXPECT_EQ(lying_at_least(w, topic, 4).size(), 4u);
+    EXPECT_TRUE(to.sync_send("no topic:x", "4").reason.starts_with("destination \"no topic:x\": "));
+}
+
 // ---- names and questions ----
 
 void old_namespace(world& w, const std::string& topic)
@@ -438,6 +461,7 @@ const std::vector<one_case>& kind_cases()
         {"a_request_nobody_answers_ends_by_its_timeout", also::nothing_else, request_that_nobody_answers},
         {"a_namespace_of_the_old_kind_is_part_of_the_names", also::nothing_else, old_namespace},
         {"a_namespace_of_the_new_kind_changes_no_names", also::v550, new_namespace},
+        {"a_destination_names_topic_and_tag", also::v550, destinations},
         {"topics_offsets_and_messages_are_told", also::v550, questions},
     };
     return cases;
