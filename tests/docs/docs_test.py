@@ -18,7 +18,8 @@ import unittest
 SOURCE = pathlib.Path(sys.argv[1])
 BUILD = pathlib.Path(sys.argv[2])
 SHUNT = BUILD / "bin" / "shunt"
-PAGES = [p for p in SOURCE.rglob("README.md") if "build" not in p.relative_to(SOURCE).parts[:1]]
+MIGRATION = SOURCE / "config" / "migration"
+PAGES = [p for p in SOURCE.rglob("README.md") if "build" not in p.relative_to(SOURCE).parts[:1]] + sorted(MIGRATION.glob("[a-z]*.md"))
 
 
 def blocks(page, language):
@@ -116,6 +117,38 @@ class Kinds(unittest.TestCase):
                                   env=dict(os.environ, PATH=f"{SHUNT.parent}:{os.environ['PATH']}"))
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertIn("item 7", done.stdout)
+
+
+class Migration(unittest.TestCase):
+    """config/migration: each call of ours that is named there is in a header. (Settings: unit/config/other_clients_test.cpp.)"""
+
+    def test_every_call_named_is_one_of_ours(self):
+        headers = "\n".join(re.sub(r"//.*", "", p.read_text(encoding="utf-8"))
+                            for p in sorted((SOURCE / "core" / "include" / "shunt").glob("*.hpp")))
+        known = set(re.findall(r"[A-Za-z_][A-Za-z_0-9]*", headers))
+        rows = 0
+        for page in sorted(MIGRATION.glob("[a-z]*.md")):
+            for table in re.findall(r"^\| theirs \| here \| \|\n\|---\|---\|---\|\n((?:\|.*\n)+)", page.read_text(encoding="utf-8"), re.M):
+                for row in table.splitlines():
+                    rows += 1
+                    cells = [cell.strip() for cell in row.strip("|").split(" | ")]
+                    self.assertEqual(len(cells), 3, row)
+                    for code in re.findall(r"`([^`]+)`", cells[1]):
+                        for name in re.findall(r"[A-Za-z_][A-Za-z_0-9]*", re.sub(r'"[^"]*"', "", code)):
+                            if len(name) > 1 and name not in ("topics", "list"):
+                                self.assertIn(name, known, f"{page.name}: {row}")
+        self.assertGreater(rows, 60)
+
+    def test_the_hint_is_the_one_that_is_shown(self):
+        shown = next(b for b in blocks(MIGRATION / "README.md", "console"))
+        command, _, words = shown.partition("\n")
+        self.assertEqual(command, "$ shunt config check shunt.toml")
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "shunt.toml"
+            file.write_text('[producer]\ngroup = "orders"\nname_servers = ["127.0.0.1:9876"]\nsendMsgTimeout = 3000\n', encoding="utf-8")
+            done = shunt("config", "check", "shunt.toml", cwd=folder)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(words.strip(), done.stdout + done.stderr)
 
 
 class Strategies(unittest.TestCase):

@@ -1,5 +1,6 @@
 #include <config/value.hpp>
 
+#include <config/other_clients.hpp>
 #include <config/toml_text.hpp>
 
 #include <strategy/settings_check.hpp>
@@ -333,6 +334,11 @@ std::vector<std::string> table_reader::finish()
     for (const auto& [key, value] : entries()) {
         if (std::find(known_.begin(), known_.end(), key) != known_.end())
             continue;
+        if (auto other = meaning_elsewhere(key, value, path_)) {
+            add_problem(*problems_, value.key_where, path_of(key), "an unknown key", table, std::move(other->hint));
+            meant.push_back(std::move(other->ours));
+            continue;
+        }
         add_problem(*problems_, value.key_where, path_of(key), "an unknown key", table, suggestion(key, known_));
         if (std::string close = strategy::closest(key, known_); !close.empty())
             meant.push_back(path_of(close));
