@@ -27,7 +27,7 @@ constexpr std::string_view first_limit = "a send waits, is refused or suspended 
 constexpr std::string_view one_thread = "one I/O thread; a producer made with an executor has none";
 constexpr std::string_view system_buffers = "the system's sizes";
 constexpr std::string_view own_id = "every producer has connections of its own; `client_id` is what brokers see";
-constexpr std::string_view no_lookup = "name servers are listed in `name_servers`";
+constexpr std::string_view whole_url = "the whole address: http://HOST:PORT/PATH";
 constexpr std::string_view no_acl = "access control is not there yet";
 constexpr std::string_view no_tls = "TLS is not there yet";
 constexpr std::string_view traced = "a pattern of topics; where to: `trace_topic`";
@@ -40,7 +40,7 @@ constexpr other_setting all[] = {
     {java, "producerGroup", "DEFAULT_PRODUCER", producer, "group", form::same},
     {java, "namesrvAddr", "looked up", producer, "name_servers", form::servers},
     {java, "rocketmq.namesrv.addr", "", producer, "name_servers", form::servers, "a file says it, not the environment"},
-    {java, "rocketmq.namesrv.domain", "", "", "", form::none, no_lookup},
+    {java, "rocketmq.namesrv.domain", "", producer, "name_server_url", form::none, whole_url},
     {java, "clientIP", "first local address", producer, "client_id", form::none, "the whole id, not a part of it"},
     {java, "instanceName", "DEFAULT", producer, "client_id", form::none, own_id},
     {java, "unitName", "", producer, "unit_name", form::same},
@@ -144,7 +144,7 @@ constexpr other_setting all[] = {
     // The classic C++ client: DefaultMQProducer of rocketmq-client-cpp.
     {cpp, "setGroupName", "", producer, "group", form::same},
     {cpp, "setNamesrvAddr", "", producer, "name_servers", form::servers},
-    {cpp, "setNamesrvDomain", "", "", "", form::none, no_lookup},
+    {cpp, "setNamesrvDomain", "", producer, "name_server_url", form::none, whole_url},
     {cpp, "setInstanceName", "DEFAULT", producer, "client_id", form::none, own_id},
     {cpp, "setUnitName", "", producer, "unit_name", form::same},
     {cpp, "setNameSpace", "", producer, "namespace_v1", form::same, old_namespace},
@@ -168,8 +168,8 @@ constexpr other_setting all[] = {
     // The Go client: options of rocketmq-client-go v2's producer.
     {go, "WithGroupName", "DEFAULT_PRODUCER", producer, "group", form::same},
     {go, "WithNameServer", "", producer, "name_servers", form::servers},
-    {go, "WithNameServerDomain", "", "", "", form::none, no_lookup},
-    {go, "WithNsResolver", "HTTP", "", "", form::none, no_lookup},
+    {go, "WithNameServerDomain", "", producer, "name_server_url", form::same, whole_url},
+    {go, "WithNsResolver", "HTTP", producer, "name_server_url", form::none, "or names in `name_servers`, all whose addresses are asked"},
     {go, "WithInstanceName", "DEFAULT", producer, "client_id", form::none, own_id},
     {go, "WithUnitName", "", producer, "unit_name", form::same},
     {go, "WithNamespace", "", producer, "namespace_v1", form::same, old_namespace},
