@@ -1,6 +1,6 @@
 // What one decision costs: snapshot read under an epoch mark, plugin call, checks. With the real plugins.
 
-#include <client/epoch.hpp>
+#include <client/policy_table.hpp>
 #include <plugin/registry.hpp>
 #include <strategy/decide.hpp>
 
@@ -109,6 +109,42 @@ void decide(benchmark::State& state, const char* selector)
     }
 }
 
+// What is paid for policies that can be exchanged: from the mark to the snapshot, as a send goes, against one pointer that
+// nobody may ever free what is behind.
+
+void read_raw(benchmark::State& state)
+{
+    const situation s("best-queue", 8, false);
+    for (auto _ : state) {
+        const strategy::snapshot* const now = s.current.load(std::memory_order_acquire);
+        benchmark::DoNotOptimize(now->view.n_queues);
+    }
+}
+
+void read_in_force(benchmark::State& state)
+{
+    namespace client = shunt::client;
+    const situation s("best-queue", 8, false);
+    client::epoch_domain epochs;
+    client::thread_slot slot(epochs.make_slot(), 1, 0);
+    client::target topic{.topic = "T", .policy = {}};
+    client::policy_table table;
+    table.id = 1;
+    table.policies.emplace("default", s.pol);
+    client::assignment& made = table.assign(topic);
+    made.current = strategy::make_snapshot(s.current.load()->route, s.pol, made.shared(), 1, 1, 0).release();
+    const client::in_force first{.generation = 1, .table = &table};
+    const std::atomic<const client::in_force*> in_force{&first};
+    client::thread_slot::lookups& known = slot.lookups_for(table.id);
+    known.last = &known.by_name.emplace("T", client::thread_slot::cached{.by = &made}).first->second;
+    for (auto _ : state) {
+        const client::epoch_domain::reading mark(epochs, slot.epoch);
+        const client::in_force& f = *in_force.load(std::memory_order_seq_cst);
+        const strategy::snapshot* const now = slot.lookups_for(f.table->id).last->by->current.load(std::memory_order_seq_cst);
+        benchmark::DoNotOptimize(now->view.n_queues);
+    }
+}
+
 void sizes(benchmark::internal::Benchmark* b)
 {
     for (const int queues : {8, 256, 4096}) {
@@ -118,6 +154,8 @@ void sizes(benchmark::internal::Benchmark* b)
     b->ArgNames({"queues", "half_isolated"});
 }
 
+BENCHMARK(read_raw);
+BENCHMARK(read_in_force);
 BENCHMARK_CAPTURE(decide, best_queue, "best-queue")->Apply(sizes);
 BENCHMARK_CAPTURE(decide, round_robin, "round-robin")->Apply(sizes);
 BENCHMARK_CAPTURE(decide, random, "random")->Apply(sizes);

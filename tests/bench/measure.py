@@ -19,10 +19,12 @@ BARS = {
     "decision_ns": 40,          # best-queue, 8 queues, all well
     "flat": 1.5,                # a decision in its dearest situation by the cheapest: 8 to 4,096 queues, none or half of the brokers isolated
     "lookup_ns": 100,           # a whole decision of consistent-hash at 4,096 queues
+    "policy_read_ns": 2.5,      # from the epoch mark to the snapshot, beyond one pointer
     "million_sends_s": 4,       # of a scenario, best-queue and latency-fault over 8 queues
     "wide_route_s": 2,          # 10,000 attempts of a scenario on 4,096 queues
     "memory_growth_kib": 2048,  # from 10,000 sends of a scenario to a million
     "async_instructions": 25000,  # a message of 256 bytes, in the client
+    "exchanging": {"full": 0.98, "smoke": 0.8},  # sends a second while policies are exchanged each millisecond, by those without
 }
 
 
@@ -35,7 +37,7 @@ def run(*command, **more):
 
 
 def decisions(build, repetitions):
-    """ns of CPU for each strategy and size, the best of the repetitions."""
+    """ns of CPU for each strategy and size, and for reading what is in force; the best of the repetitions."""
     report = json.loads(run(f"{build}/bin/decision_bench", "--benchmark_format=json", "--benchmark_min_time=0.02",
                             f"--benchmark_repetitions={repetitions}", stderr=subprocess.DEVNULL))
     best = {}
@@ -55,11 +57,15 @@ def is_flat(decisions_ns, strategy):
     return max(row) <= BARS["flat"] * min(row)
 
 
+def policy_read(decisions_ns):
+    return round(decisions_ns["read_in_force"] - decisions_ns["read_raw"], 1)
+
+
 def as_table(decisions_ns):
     """For people: ns, and how many times the cheapest of the row it is."""
     head = [f"{queues} queues{', half' if half else ''}" for half in ISOLATED for queues in QUEUES]
     lines = [f"  {'':<22}" + "".join(f"{title:>19}" for title in head) + "  dearest by cheapest"]
-    for strategy in dict.fromkeys(name.split("/")[0] for name in decisions_ns):
+    for strategy in dict.fromkeys(name.split("/")[0] for name in decisions_ns if "/" in name):
         row = cells(decisions_ns, strategy)
         lines.append(f"  {strategy:<22}" + "".join(f"{ns:>10.1f} (x{ns / min(row):<5.2f})" for ns in row) + f"{max(row) / min(row):>10.2f}")
     return "\n".join(lines)
@@ -128,17 +134,23 @@ def main():
     result["scenarios"] = json.loads(run(f"{build}/bin/simulate_bench"))
     with Sink(build) as sink:
         result["sends"] = sends(build, sink, 0.1 if smoke else 1)
+        pairs, window_ms = (11, 200) if smoke else (40, 500)
+        result["exchanging"] = json.loads(run(f"{build}/bin/swap_bench", sink.address, "T", str(pairs), str(window_ms), "4"))
         result["async_instructions"] = {h: instructions(build, sink, h, 2000, 10000 if smoke else 50000) for h in ("callback", "inline")}
     with open(os.path.join(build, "bench.json"), "w", encoding="utf-8") as out:
         json.dump(result, out, indent=1)
 
     print("decision, ns of CPU (half: half of the brokers isolated):")
     print(as_table(result["decisions_ns"]))
+    print(f"reading what is in force: {policy_read(result['decisions_ns'])} ns beyond a pointer (at most {BARS['policy_read_ns']})")
     print("scenarios:", ", ".join(f"{name} {value} (at most {BARS[name]})" for name, value in result["scenarios"].items()))
     print("sends against the loopback sink:")
     for row in result["sends"]:
         print(f"  {row['mode']:<7}{row['bytes']:>6} B {row['threads']} thread(s) {row['handlers']:<9}"
               f"{row['per_second']:>9} a second, {row['cpu_us']:>7.2f} us CPU, {row['writes']:.3f} writes a message")
+    exchanging = result["exchanging"]
+    print(f"an exchange each millisecond ({exchanging['exchanges_per_second']} a second), 4 threads: {exchanging['per_second_exchanging']} sends a "
+          f"second against {exchanging['per_second']}; median of {exchanging['pairs']} pairs {exchanging['ratio']} (at least {BARS['exchanging'][mode]})")
     print("user instructions a message, async, 256 B:", result["async_instructions"])
 
     missed = []
@@ -155,6 +167,10 @@ def main():
     lookup = max(cells(result["decisions_ns"], "consistent_hash"))
     if lookup > BARS["lookup_ns"]:
         missed.append(f"a look-up of consistent-hash took {lookup} ns; at most {BARS['lookup_ns']} are allowed")
+    if policy_read(result["decisions_ns"]) > BARS["policy_read_ns"]:
+        missed.append(f"reading what is in force costs {policy_read(result['decisions_ns'])} ns beyond a pointer; at most {BARS['policy_read_ns']} are allowed")
+    if exchanging["ratio"] < BARS["exchanging"][mode]:
+        missed.append(f"with an exchange each millisecond there are {exchanging['ratio']} as many sends; at least {BARS['exchanging'][mode]} must be")
     for handlers, count in result["async_instructions"].items():
         if count > BARS["async_instructions"]:
             missed.append(f"an async message ({handlers}) took {count} instructions; at most {BARS['async_instructions']} are allowed")

@@ -17,7 +17,7 @@ build=${1-}
 if [ -z "$build" ]; then
     sh tests/support/install.sh tests
     cmake --preset release >/dev/null
-    cmake --build build/release --target bench_sink send_bench decision_bench simulate_bench shunt_bundled_plugins
+    cmake --build build/release --target bench_sink send_bench swap_bench decision_bench simulate_bench shunt_bundled_plugins
     build=build/release
 fi
 exec python3 tests/bench/measure.py "$mode" "$build"
