@@ -31,6 +31,7 @@ void add_simulate(CLI::App& program, chosen_command& chosen);
 void add_bench(CLI::App& program, chosen_command& chosen);
 void add_answer(CLI::App& program, chosen_command& chosen);
 void add_topic(CLI::App& program, chosen_command& chosen);
+void add_policy(CLI::App& program, chosen_command& chosen);
 void add_message(CLI::App& program, chosen_command& chosen);  // in topic.cpp
 // Below `plugin`.
 void add_plugin_new(CLI::App& plugin, chosen_command& chosen);

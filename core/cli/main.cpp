@@ -64,7 +64,7 @@ int main(int argc, char** argv)
     program.set_version_flag("--version", "shunt " SHUNT_VERSION);
     program.require_subcommand(1);
     chosen_command chosen;
-    for (const auto add : {add_send, add_tail, add_route, add_cluster, add_plugin, add_config, add_simulate, add_bench, add_topic, add_message, add_answer})
+    for (const auto add : {add_send, add_tail, add_route, add_cluster, add_plugin, add_config, add_simulate, add_bench, add_topic, add_message, add_answer, add_policy})
         add(program, chosen);
     if (argc == 3 && std::string_view(argv[1]) == "--generate")  // for the build
         return generate(program, argv[2]);

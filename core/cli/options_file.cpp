@@ -40,8 +40,10 @@ std::string in_words(std::string_view policy, std::string_view binding)
     return fmt::format("{} ({})", policy, binding.empty() ? "no binding names the topic" : fmt::format("binding \"{}\"", binding));
 }
 
-std::optional<producer> make_producer(std::string_view command, producer_options options)
+std::optional<producer> make_producer(std::string_view command, producer_options options, endpoint admin)
 {
+    if (admin == endpoint::none)
+        options.admin.listen.clear();
     auto made = producer::create(std::move(options));
     if (made)
         return std::move(*made);

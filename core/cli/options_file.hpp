@@ -31,8 +31,11 @@ enum class strategies : std::uint8_t { ignored, checked };
 /// "by-order (binding "orders-*")". Empty: no binding.
 [[nodiscard]] std::string in_words(std::string_view policy, std::string_view binding);
 
+/// Whether a command's producer serves the [admin] of its file, where the application's own may be at work.
+enum class endpoint : std::uint8_t { none, served };
+
 /// Makes the producer; complains of all that is in the way.
-[[nodiscard]] std::optional<producer> make_producer(std::string_view command, producer_options options);
+[[nodiscard]] std::optional<producer> make_producer(std::string_view command, producer_options options, endpoint admin = endpoint::none);
 
 /// Closes the producer; its counts of the end.
 [[nodiscard]] counters close_and_count(producer& p, std::chrono::milliseconds deadline);

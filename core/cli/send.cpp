@@ -43,7 +43,7 @@ struct send_arguments {
     std::uint64_t count = 0;  // 0: as many as there are
     send_kinds kinds;
     sending_plan plan;
-    bool has_body = false, has_key = false, has_order_key = false, json = false;
+    bool has_body = false, has_key = false, has_order_key = false, json = false, no_admin = false;
 };
 
 /// "250", "250/s", "0.5".
@@ -193,13 +193,15 @@ int send(const send_arguments& a)
             o.record = a.record;
         if (a.trace)
             o.trace = "*";
+        if (a.no_admin)
+            o.admin.listen.clear();
         a.kinds.options_of(o);
     };
     add_arguments(loaded->options);
     const auto [policy, binding] = policy_of(a, loaded->options);
     const auto send_timeout = a.plan.options.timeout.count() != 0 ? a.plan.options.timeout : loaded->options.send_timeout;
     hangups hangup;
-    auto made = make_producer(self, std::move(loaded->options));
+    auto made = make_producer(self, std::move(loaded->options), endpoint::served);
     if (!made)
         return misused;
     producer& p = *made;
@@ -351,6 +353,7 @@ void add_send(CLI::App& program, chosen_command& chosen)
     add_text(app, "--receipts", a->receipts, "a line of JSON for each message, in the order they were sent")->type_name("FILE");
     app.add_flag("--trace", a->trace, "write the sends to RocketMQ's message trace, whatever [producer] trace says");
     add_text(app, "--record", a->record, "the run as a scenario: `shunt simulate FILE` runs it again, also by another policy")->type_name("FILE");
+    app.add_flag("--no-admin", a->no_admin, "do not serve the [admin] of the configuration, which another process may do already");
     app.add_flag("--json", a->json, "the summary as one object");
     app.callback([a, body, key, order_key, &chosen] {
         a->has_body = body->count() != 0;

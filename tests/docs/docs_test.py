@@ -9,10 +9,13 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 
 SOURCE = pathlib.Path(sys.argv[1])
@@ -149,6 +152,49 @@ class Migration(unittest.TestCase):
             done = shunt("config", "check", "shunt.toml", cwd=folder)
             self.assertNotEqual(done.returncode, 0)
             self.assertIn(words.strip(), done.stdout + done.stderr)
+
+
+class Operating(unittest.TestCase):
+    """The operator's page in config/README.md: every command of it, in its order, against a producer at work."""
+
+    def run_in(self, folder, commands):
+        done = subprocess.run(["sh", "-e", "-c", commands], cwd=folder, text=True, stdin=subprocess.DEVNULL, capture_output=True, timeout=60,
+                              env=dict(os.environ, PATH=f"{SHUNT.parent}:{os.environ['PATH']}"))
+        self.assertEqual(done.returncode, 0, commands + done.stdout + done.stderr)
+        return done.stdout
+
+    def test_its_commands_do_what_they_say(self):
+        page = SOURCE / "config" / "README.md"
+        by_program, asking, verbs = (b for b in blocks(page, "sh"))
+        admin = next(b for b in blocks(page, "toml") if "[admin]" in b)
+        with Cluster() as cluster, tempfile.TemporaryDirectory() as folder:
+            producer = f'[producer]\nname_servers = ["{cluster.address}"]\n'
+            (pathlib.Path(folder) / "running.toml").write_text(producer + admin, encoding="utf-8")
+            (pathlib.Path(folder) / "new.toml").write_text(producer + admin + '[policies.default]\nselector = { use = "random" }\n', encoding="utf-8")
+            receipts = pathlib.Path(folder) / "receipts"
+            sending = subprocess.Popen([SHUNT, "send", "-c", "running.toml", "-t", "T", "--body", "x", "--count", "100000000", "--rate", "200/s",
+                                        "--receipts", receipts], cwd=folder, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
+            try:
+                deadline = time.monotonic() + 60
+                while not (receipts.exists() and receipts.stat().st_size > 0):
+                    self.assertLess(time.monotonic(), deadline)
+                    threading.Event().wait(0.02)
+                said = self.run_in(folder, by_program)
+                for expected in ("policies.default.selector.use", "\n1\n", "swap 1: shadow", "swap 1 shadow", "swap 1: canary", "swap 1: probation",
+                                 "swap 1: rolled_back"):
+                    self.assertIn(expected, said)
+                self.assertEqual(len(asking.splitlines()), 11)
+                for line in asking.splitlines():
+                    said = self.run_in(folder, line)
+                    if "/metrics" in line:
+                        self.assertIn("\nshunt_sends_total{", said)
+                    else:
+                        self.assertNotIn("error", json.loads(said), line)
+                states = [json.loads(self.run_in(folder, line)).get("state") for line in verbs.splitlines()]
+                self.assertEqual(states, [None, "created", "shadow", "canary", "probation", "rolled_back", None])
+            finally:
+                sending.send_signal(signal.SIGINT)
+                sending.wait(60)
 
 
 class Strategies(unittest.TestCase):

@@ -160,6 +160,8 @@ def third_party(root):
         ("boost/dll", ["core/src/plugin"]),
         ("toml++", ["core/src/config"]),
         ("spdlog", ["core/src/observe"]),
+        ("prometheus", ["core/src/observe"]),
+        ("boost/beast", ["core/src/observe", "core/src/net"]),
         ("boost/asio", ["core/src/net", "core/src/client", "core/src/cluster", "core/src/observe", "core/include/shunt"]),
     ]
     problems = []

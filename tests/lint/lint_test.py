@@ -54,6 +54,7 @@ class Lint(unittest.TestCase):
         rule = lint.third_party
         for folder, name in (("core/src/send", "boost/dll.hpp"), ("core/src/plugin", "toml++/toml.h"), ("core/src/net", "spdlog/spdlog.h"),
                              ("core/src/send", "boost/asio.hpp"), ("core/src/client", "boost/dll/shared_library.hpp"),
+                             ("core/src/client", "boost/beast/http.hpp"), ("core/src/client", "prometheus/registry.h"),
                              ("plugins/a", "boost/asio/post.hpp"), ("core/include/shunt", "spdlog/fmt/fmt.h")):
             self.refuses(rule, folder + "/a.cpp", f"# include <{name}>\n", name)
         for folder, name in (("core/src/plugin", "boost/dll/shared_library.hpp"), ("core/src/config", "toml++/toml.h"),

@@ -10,12 +10,12 @@ set -eu
 
 build="g++ cmake ninja-build ccache
     libboost1.81-dev libboost-filesystem1.81-dev libboost-json1.81-dev
-    libtomlplusplus-dev libspdlog-dev libfmt-dev libcli11-dev
+    libtomlplusplus-dev prometheus-cpp-dev libspdlog-dev libfmt-dev libcli11-dev
     libssl-dev zlib1g-dev liblz4-dev libzstd-dev libxxhash-dev
     libgtest-dev libbenchmark-dev python3"
 tests="openjdk-17-jdk-headless maven ca-certificates
     clang-14 libclang-rt-14-dev libc++-14-dev libc++abi-14-dev valgrind binutils util-linux make rustc cargo
-    chromium-headless-shell fonts-dejavu-core debootstrap dpkg-dev file pkg-config man-db zsh fish python3-jsonschema"
+    curl chromium-headless-shell fonts-dejavu-core debootstrap dpkg-dev file pkg-config man-db zsh fish python3-jsonschema"
 
 case ${1-} in
     "") wanted=$build ;;

@@ -104,6 +104,14 @@ struct swap_options {
     std::uint64_t compare_attempts = 1000;           ///< on each side, before a candidate is found no worse
 };
 
+/// An HTTP endpoint from which the producer is looked at, and its policies changed. On a thread of its own.
+struct admin_options {
+    std::string listen;         ///< "unix:PATH", or "127.0.0.1:PORT" ("[::1]:PORT"; port 0: any that is free); empty: there is none
+    std::string token;          ///< who asks must know it; empty: no token. 16 bytes and more of printable ASCII
+    std::string mode = "0600";  ///< permissions of the socket's file
+    bool verbs = true;          ///< policies may be changed from there; on a port that takes a token
+};
+
 struct producer_options {
     std::string group = "shunt";
     std::vector<std::string> name_servers;      ///< "host:port", "[v6]:port"
@@ -170,6 +178,7 @@ struct producer_options {
     std::map<std::string, broker_options, std::less<>> brokers;
 
     swap_options swap;
+    admin_options admin;
 
     std::string log_level = "off";                 ///< off | error | warn | info | debug
     std::string file;                              ///< where it was read from; empty: made in code

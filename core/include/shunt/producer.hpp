@@ -282,6 +282,8 @@ public:
     [[nodiscard]] SHUNT_EXPORT executor_type get_executor() const;
     /// Generation of the policy table in force, from 1.
     [[nodiscard]] SHUNT_EXPORT std::uint64_t generation() const noexcept;
+    /// Where the admin endpoint listens, its port found: "unix:/run/app.sock"; empty: there is none (producer_options::admin).
+    [[nodiscard]] SHUNT_EXPORT std::string admin_address() const;
     /// The name server's address of the embedded cluster, or of the first name server.
     [[nodiscard]] SHUNT_EXPORT std::string name_server() const;
 

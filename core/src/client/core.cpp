@@ -1,5 +1,7 @@
 #include <client/core.hpp>
 
+#include <client/admin_desk.hpp>
+#include <client/statistics.hpp>
 #include <client/tracer.hpp>
 #include <cluster/embedded_cluster.hpp>
 #include <config/load.hpp>
@@ -83,6 +85,13 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
     if (!c.options_.record.empty())
         if (auto obstacle = recorder::obstacle(c.options_.record))
             return setup_error{*std::move(obstacle)};
+    if (!c.options_.admin.listen.empty()) {
+        std::string obstacle;
+        c.admin_ = admin_desk::open(c, obstacle);
+        if (c.admin_ == nullptr)
+            return setup_error{obstacle};
+        c.statistics_ = std::make_unique<statistics>();
+    }
     if (c.options_.embedded) {
         cluster::options wanted;
         wanted.brokers = static_cast<int>(c.options_.embedded_brokers);
@@ -168,6 +177,10 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
         made->start_watch();
         made->fetch_servers();
     });
+    if (c.admin_ != nullptr) {
+        c.admin_->start();
+        c.note(observe::level::info, "the admin endpoint is at " + c.admin_->address());
+    }
     if (c.own_context_ != nullptr)
         c.own_thread_ = std::thread([context = c.own_context_, weak = std::weak_ptr<core>(made)] {
             for (;;) {
@@ -212,6 +225,7 @@ core::core(producer_options options)
 
 core::~core()
 {
+    admin_.reset();
     callbacks_.stop();
     if (own_thread_.joinable()) {
         // The last owner may be a handler on our own thread: that thread then ends by itself, right after this.
@@ -316,6 +330,8 @@ result<route_info> core::route(const std::string& topic, std::chrono::millisecon
     return future.get();
 }
 
+std::string core::admin_address() const { return admin_ == nullptr ? std::string{} : admin_->address(); }
+
 std::string core::name_server() const
 {
     const std::lock_guard lock(route_error_lock_);
@@ -405,8 +421,10 @@ shunt::counters core::counters() const
     c.decisions = slots_->decisions();
     {
         const std::lock_guard lock(tables_lock_);
-        c.plugin_errors = past_plugin_errors_;
-        c.selector_abstained = past_abstained_;
+        for (const auto& [name, past] : past_) {
+            c.plugin_errors += past.plugin_errors;
+            c.selector_abstained += past.abstained;
+        }
         for (const auto& table : tables_) {
             for (const auto& [name, pol] : table->policies) {
                 c.plugin_errors += pol->plugin_errors.load(std::memory_order_relaxed) + pol->verdicts().errors();
@@ -467,6 +485,8 @@ bool core::close(std::chrono::milliseconds deadline)
         const std::lock_guard lock(join_lock_);
         if (own_thread_.joinable())
             own_thread_.join();
+        if (admin_ != nullptr)
+            admin_->stop();
     }
     (void)callbacks_.wait_idle(latest);
     return closed_clean_;

@@ -60,6 +60,10 @@
 namespace shunt::cluster {
 class embedded_cluster;
 }
+namespace shunt::config {
+struct loaded;
+struct problem;
+}
 namespace shunt::client {
 
 class tracer;
@@ -70,6 +74,9 @@ class tracer;
     constexpr std::chrono::milliseconds most{1'000'000'000'000};
     return std::chrono::nanoseconds(std::clamp(d, std::chrono::milliseconds(0), most)).count();
 }
+
+class admin_desk;
+struct statistics;
 
 class core final : public strategy::environment, public std::enable_shared_from_this<core> {
 public:
@@ -118,6 +125,12 @@ public:
     enum class swap_verb : std::uint8_t { shadow, canary, promote, rollback, rollback_last, barrier };
     /// Carries it out on the I/O side and waits for it. Empty: done; else why not.
     [[nodiscard]] std::string swap_command(swap_verb verb, std::uint64_t id, double share, std::string reason);
+    /// The same without waiting: `then` is told on the I/O side, or at once here; not at all if nobody runs the executor any more.
+    void swap_command(swap_verb verb, std::uint64_t id, double share, std::string reason, std::function<void(std::string)> then);
+    /// A file's text, as stage_file() does it.
+    [[nodiscard]] swap_handle stage_text(std::string_view text, const std::string& file, stage_options how);
+    /// Where the admin endpoint listens; empty: there is none.
+    [[nodiscard]] std::string admin_address() const;
 
     // strategy::environment, any thread
     std::int64_t now_ns() override;
@@ -126,6 +139,7 @@ public:
     void request_probe(std::string_view policy, std::uint32_t broker_id, std::int64_t at_ns) override;
 
 private:
+    friend class admin_desk;
     friend class operation;
     friend class carrier;
     friend class gatherer;
@@ -224,6 +238,11 @@ private:
     [[nodiscard]] record::recording* recording_of(const operation& op);
     void record_attempt(const operation& op, const send::attempt_result& ended, std::int64_t latency_ns);
     void record_send(const operation& op);
+
+    // ---- what is counted for the admin endpoint (statistics.cpp); only where there is one ----
+    void count_decision(const operation& op);
+    void count_attempt(const operation& op, const attempt& a, send::ending how);
+    void count_verdicts(assignment& a);
 
     // ---- routes, verdicts, brokers (routes.cpp) ----
     void route_changed(const std::shared_ptr<const route::topic_route>& r, const std::vector<std::string>& changes);
@@ -332,6 +351,7 @@ private:
 
     // ---- swaps (swaps.cpp) ----
     [[nodiscard]] swap_handle new_swap(stage_options how);
+    [[nodiscard]] swap_handle stage_loaded(config::loaded l, const std::vector<config::problem>& problems, stage_options how);
     void next_admission();
     void admitted(const std::shared_ptr<admission>& a, std::shared_ptr<policy_table> table, const std::string& problems);
     [[nodiscard]] record_ptr record_of(const policy_table* table) const;
@@ -447,7 +467,13 @@ private:
     std::vector<std::shared_ptr<policy_table>> tables_;  // all that are not let go yet
     std::vector<record_ptr> swaps_;                   // the latest
     std::uint64_t next_swap_ = 1;
-    std::uint64_t past_plugin_errors_ = 0, past_abstained_ = 0;  // of policies that are gone
+    struct past_counts {
+        std::uint64_t plugin_errors = 0, abstained = 0;
+    };
+    std::map<std::string, past_counts, std::less<>> past_;  // of policies that are gone, by name; under tables_lock_
+    std::atomic<std::uint64_t> previous_table_{0};    // id of what a rollback brings back; 0: nothing
+    std::unique_ptr<statistics> statistics_;              // null: nobody looks
+    std::unique_ptr<admin_desk> admin_;               // null: there is no endpoint
 
     // The I/O side's.
     std::shared_ptr<boost::asio::io_context> own_context_;  // the thread's too: a handler on it may be the last owner of the core

@@ -2,6 +2,7 @@
 
 #include <client/core.hpp>
 
+#include <client/statistics.hpp>
 #include <wire/send.hpp>
 #include <wire/text.hpp>
 
@@ -280,6 +281,8 @@ void core::admit_waiting()
 void core::transmit(operation& op)
 {
     count_.attempts.fetch_add(1, std::memory_order_relaxed);
+    if (statistics_ != nullptr)
+        count_decision(op);
     const std::int64_t idle = links_->now_ns() - op.where->used_ns;
     op.where->used_ns = links_->now_ns();
     if (idle > idle_before_poll_ns)
@@ -398,6 +401,8 @@ void core::attempt_over(operation& op, const net::reply& r, const seat* at)
         observe_attempt(op, address_of_[op.broker->id], r.how == send::ending::answered ? r.answer : nullptr);
     if (recorder_ != nullptr)
         record_attempt(op, ended, a.latency.count());
+    if (statistics_ != nullptr)
+        count_attempt(op, a, ended.how);
     if (policy_table* table = table_with(op.table); table != nullptr && !written)
         table->measured.add(now, m.outcome, r.latency_ns, op.broker->id);
     if (m.feedback && (at == nullptr || at->nth == 0)) {  // of a batch once
@@ -483,6 +488,8 @@ void core::complete(operation& op)
         outcome_count.fetch_add(1, std::memory_order_relaxed);
     if (recorder_ != nullptr && !own)
         record_send(op);
+    if (statistics_ != nullptr && !own)
+        statistics_->counts.sends.add(r.latency.count());
     forget_live(op);
     unpin(op);
     if (op.follows) {

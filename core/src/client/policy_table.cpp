@@ -54,6 +54,16 @@ assignment* policy_table::find(const target& t) const
     return it == assignments_.end() ? nullptr : it->second.get();
 }
 
+std::vector<assignment*> policy_table::assignments() const
+{
+    std::vector<assignment*> all;
+    const std::shared_lock lock(lock_);
+    all.reserve(assignments_.size());
+    for (const auto& [t, a] : assignments_)
+        all.push_back(a.get());
+    return all;
+}
+
 assignment& policy_table::assign(target& t)
 {
     if (const auto it = assignments_.find(&t); it != assignments_.end())

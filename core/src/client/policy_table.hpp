@@ -20,7 +20,11 @@
 #include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
+namespace shunt::observe {
+struct policy_metrics;
+}
 namespace shunt::client {
 
 /// One target under one table: the policy that decides its sends, and the selectors of each sender thread.
@@ -35,6 +39,7 @@ struct assignment {
     const std::string_view policy_name;                             ///< interned
     const bool foreign;                                             ///< its selectors do not come with shunt: calls are watched
     std::atomic<const strategy::snapshot*> current{nullptr};        ///< read under an epoch mark
+    observe::policy_metrics* seen = nullptr;                        ///< set before `current`; null: nobody looks
 
     /// The selectors of one thread; they are made by its first send. Null: the plugin refused, `error` says why.
     [[nodiscard]] strategy::selector_set* set_of(const thread_slot& thread, std::uint32_t start, std::string& error);
@@ -59,6 +64,8 @@ struct policy_table {
     [[nodiscard]] const std::shared_ptr<strategy::policy>& policy_for(std::string_view topic, std::string_view named) const;
     /// Null: the target is not known here yet. Any thread.
     [[nodiscard]] assignment* find(const target& t) const;
+    /// All there are now. Any thread; they stay as long as the table.
+    [[nodiscard]] std::vector<assignment*> assignments() const;
     /// The I/O side's.
     assignment& assign(target& t);
     template <typename F>

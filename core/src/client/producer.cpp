@@ -219,6 +219,8 @@ producer::executor_type producer::get_executor() const { return core_->executor(
 
 std::uint64_t producer::generation() const noexcept { return core_->generation(); }
 
+std::string producer::admin_address() const { return core_->admin_address(); }
+
 std::string producer::name_server() const { return core_->name_server(); }
 
 }  // namespace shunt

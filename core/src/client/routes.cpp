@@ -2,6 +2,7 @@
 
 #include <client/core.hpp>
 
+#include <client/statistics.hpp>
 #include <net/probe.hpp>
 #include <send/penalty.hpp>
 #include <wire/heartbeat.hpp>
@@ -68,9 +69,15 @@ void core::publish(const policy_table& table, assignment& a)
     const auto& view = view_of(it->second, table);
     if (view == nullptr)
         return;
-    auto fresh = strategy::make_snapshot(view, a.pol, a.shared(), table.generation.load(std::memory_order_relaxed), ++verdict_gen_,
-                                         links_->now_ns());
+    if (statistics_ != nullptr && a.seen == nullptr)
+        a.seen = &statistics_->counts.policy(a.policy_name);
+    auto fresh = [&] {
+        const call_timer evaluating(a.seen == nullptr ? nullptr : &a.seen->evaluate);
+        return strategy::make_snapshot(view, a.pol, a.shared(), table.generation.load(std::memory_order_relaxed), ++verdict_gen_, links_->now_ns());
+    }();
     const strategy::snapshot* old = a.current.exchange(fresh.release(), std::memory_order_seq_cst);
+    if (statistics_ != nullptr && &table == current_.get())
+        count_verdicts(a);
     if (old != nullptr)
         epochs_.retire([old] { delete old; });
 }
@@ -280,8 +287,11 @@ void core::feed()
     bool changed = false;
     for (const auto& table : tables_) {
         for (const auto& [name, pol] : table->policies) {
-            if (!pol->verdicts().feed(feeding_))
-                continue;
+            {
+                const call_timer feeding(statistics_ == nullptr ? nullptr : &statistics_->counts.policy(name).feed);
+                if (!pol->verdicts().feed(feeding_))
+                    continue;
+            }
             changed = true;
             publish_policy(*table, *pol);
         }

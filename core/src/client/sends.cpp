@@ -2,6 +2,7 @@
 
 #include <client/core.hpp>
 
+#include <client/statistics.hpp>
 #include <swap/plan.hpp>
 #include <wire/compress.hpp>
 #include <wire/properties.hpp>
@@ -663,7 +664,11 @@ std::optional<strategy::decision> core::ask(operation& op, thread_slot& slot, th
     }
     if (c.by->foreign && !watched) [[unlikely]]
         return strategy::decide_fallback(s, *c.set, q);  // it hung before
+    const bool timed = c.by->seen != nullptr && slot.decisions.load(std::memory_order_relaxed) % observe::policy_metrics::select_every == 0;
+    const std::int64_t began = timed ? net::monotonic_ns() : 0;
     const strategy::decision d = strategy::decide(s, *c.set, q);
+    if (timed) [[unlikely]]
+        c.by->seen->select.add(net::monotonic_ns() - began);
     if (!back())
         return std::nullopt;
     if (!d.picked && s.pol->options().when_no_queue == when_no_queue::any)

@@ -2,6 +2,7 @@
 
 #include <client/core.hpp>
 
+#include <client/statistics.hpp>
 #include <config/load.hpp>
 #include <swap/compare.hpp>
 #include <swap/plan.hpp>
@@ -46,6 +47,20 @@ swap_handle core::stage_file(const std::string& file, stage_options how)
     config::loaded l = config::load_file(file, problems);
     if (how.what.empty())
         how.what = file;
+    return stage_loaded(std::move(l), problems, std::move(how));
+}
+
+swap_handle core::stage_text(std::string_view text, const std::string& file, stage_options how)
+{
+    std::vector<config::problem> problems;
+    config::loaded l = config::load_text(text, file, problems);
+    if (how.what.empty())
+        how.what = file;
+    return stage_loaded(std::move(l), problems, std::move(how));
+}
+
+swap_handle core::stage_loaded(config::loaded l, const std::vector<config::problem>& problems, stage_options how)
+{
     if (problems.empty())
         return stage(std::move(l.options), std::move(how));
     std::string text;
@@ -142,21 +157,28 @@ std::string core::swap_command(swap_verb verb, std::uint64_t id, double share, s
 {
     if (on_io_side_())
         return carry_out(verb, id, share, std::move(reason));
-    if (closing_.load(std::memory_order_seq_cst))
-        return "the producer is closed";
     auto said = std::make_shared<std::promise<std::string>>();
     auto future = said->get_future();
-    boost::asio::post(executor_, [weak = weak_from_this(), said, verb, id, share, reason = std::move(reason)]() mutable {
+    swap_command(verb, id, share, std::move(reason), [said](std::string text) { said->set_value(std::move(text)); });
+    if (future.wait_for(command_limit) != std::future_status::ready)
+        return "the producer's executor did not get to it in " + std::to_string(command_limit.count()) + " s; it may still be done";
+    return future.get();
+}
+
+void core::swap_command(swap_verb verb, std::uint64_t id, double share, std::string reason, std::function<void(std::string)> then)
+{
+    if (closing_.load(std::memory_order_seq_cst)) {
+        then("the producer is closed");
+        return;
+    }
+    boost::asio::post(executor_, [weak = weak_from_this(), verb, id, share, reason = std::move(reason), then = std::move(then)]() mutable {
         const auto self = weak.lock();
         if (self == nullptr)
             return;
         self->links_->refresh();
-        said->set_value(self->closed_io_ ? "the producer is closed" : self->carry_out(verb, id, share, std::move(reason)));
+        then(self->closed_io_ ? "the producer is closed" : self->carry_out(verb, id, share, std::move(reason)));
         self->run_inbox();
     });
-    if (future.wait_for(command_limit) != std::future_status::ready)
-        return "the producer's executor did not get to it in " + std::to_string(command_limit.count()) + " s; it may still be done";
-    return future.get();
 }
 
 // ---- the I/O side ----
@@ -194,6 +216,8 @@ void core::step(swap_record& r, swap_state to, std::string reason, std::int64_t 
             s.steps.erase(s.steps.begin() + 1);
     }
     r.changed.notify_all();
+    if (statistics_ != nullptr)
+        statistics_->swap_steps[static_cast<std::size_t>(to)].fetch_add(1, std::memory_order_relaxed);
     note(to == swap_state::refused || to == swap_state::rolled_back ? observe::level::warn : observe::level::info, line);
 }
 

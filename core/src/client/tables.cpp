@@ -2,6 +2,7 @@
 
 #include <client/core.hpp>
 
+#include <client/statistics.hpp>
 #include <config/load.hpp>
 #include <plugin/image.hpp>
 #include <plugin/preflight.hpp>
@@ -15,6 +16,8 @@
 namespace shunt::client {
 
 namespace {
+
+constexpr std::size_t max_past = 64;  // policies that are gone and counted by their names
 
 std::string lines(const std::vector<config::problem>& problems)
 {
@@ -201,6 +204,7 @@ void core::put_in_force(std::shared_ptr<policy_table> table)
     set_in_force({.generation = generation, .table = table.get()});
     generation_.store(generation, std::memory_order_release);
     previous_ = std::exchange(current_, table);
+    previous_table_.store(previous_->id, std::memory_order_relaxed);
     if (candidate_ == table)
         candidate_ = nullptr;
     const producer_options& live = table->options;
@@ -216,6 +220,8 @@ void core::put_in_force(std::shared_ptr<policy_table> table)
             }
         }
     }
+    if (statistics_ != nullptr)
+        table->each_assignment([this](assignment& a) { count_verdicts(a); });
     arm_keys();
     let_go();
     watch_files();
@@ -244,8 +250,9 @@ void core::let_go()
             if (is_needed(*table))
                 continue;
             for (const auto& [name, pol] : table->policies) {
-                past_plugin_errors_ += pol->plugin_errors.load(std::memory_order_relaxed) + pol->verdicts().errors();
-                past_abstained_ += pol->abstained.load(std::memory_order_relaxed);
+                past_counts& past = past_.size() < max_past || past_.contains(name) ? past_[name] : past_[std::string(observe::metrics::other)];
+                past.plugin_errors += pol->plugin_errors.load(std::memory_order_relaxed) + pol->verdicts().errors();
+                past.abstained += pol->abstained.load(std::memory_order_relaxed);
             }
             gone.push_back(std::move(table));
         }

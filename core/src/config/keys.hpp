@@ -117,6 +117,17 @@ void each_swap_key(F f)
       "attempts on each side before a candidate is found no worse");
 }
 
+/// Every key of [admin].
+template <typename F>
+void each_admin_key(F f)
+{
+    using o = admin_options;
+    f("listen", listen_rule(), &o::listen, "where it is asked from; empty: nowhere");
+    f("token", secret_text{token_rule()}, &o::token, "what is asked must bring along, as Authorization: Bearer TOKEN");
+    f("mode", mode_rule(), &o::mode, "permissions of the socket's file");
+    f("verbs", flag{}, &o::verbs, "policies may be changed from there; on a port that takes a token");
+}
+
 [[nodiscard]] inline const choice& log_level_rule()
 {
     static const choice rule{{"off", "error", "warn", "info", "debug"}};

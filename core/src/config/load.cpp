@@ -122,8 +122,18 @@ void check_batching(const producer_options& o, const key_book& book, std::vector
                     fmt::format("at most max_body, which is {}", shown_toml(byte_size{1, 15 * MiB}.show(o.max_body))));
 }
 
+void check_admin(const producer_options& o, const key_book& book, std::vector<problem>& problems)
+{
+    const admin_options& a = o.admin;
+    if (!book.all_right({"admin.listen", "admin.token", "admin.verbs"}) || a.listen.empty() || a.listen.starts_with(unix_prefix) || !a.verbs || !a.token.empty())
+        return;
+    add_problem(problems, book.place("admin.listen"), "admin.token", "empty", "set where policies may be changed by a port, which every user of this machine reaches",
+                "or listen = \"unix:PATH\", or verbs = false");
+}
+
 void check_together(const producer_options& o, const key_book& book, std::vector<problem>& problems)
 {
+    check_admin(o, book, problems);
     check_batching(o, book, problems);
     check_compression(o, book, problems);
     check_where_to_send(o, book, problems);
@@ -147,6 +157,7 @@ public:
         read_producer();
         read_log();
         read_swap();
+        read_admin();
         read_plugins();
         read_policies();
         read_bindings();
@@ -260,6 +271,27 @@ private:
             (void)swap.read(key, rule, out_.options.swap.*member);
         });
         (void)swap.finish();
+    }
+
+    void read_admin()
+    {
+        table_reader admin = table("admin");
+        each_admin_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
+            const std::string path = admin.path_of(key);
+            if (const setting* found = admin.find(key))
+                book_.places[path] = found->where;
+            if (admin.read(key, rule, out_.options.admin.*member) == presence::wrong)
+                book_.wrong.insert(path);
+        });
+        std::string& listen = out_.options.admin.listen;
+        if (listen.starts_with(unix_prefix)) {
+            const std::string path = (std::filesystem::path(folder_) / listen.substr(unix_prefix.size())).lexically_normal().string();
+            if (path.size() > max_socket_path && book_.all_right({"admin.listen"}))
+                add_problem(problems_, book_.place("admin.listen"), "admin.listen", fmt::format("unix:{}", printable(path)),
+                            fmt::format("a path of at most {} bytes, this file's folder included", max_socket_path));
+            listen = std::string(unix_prefix) + path;
+        }
+        (void)admin.finish();
     }
 
     void read_plugins()
@@ -451,6 +483,9 @@ std::vector<problem> check_options(const producer_options& o)
     each_swap_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
         check_value(o.swap.*member, rule, fmt::format("swap.{}", key), {}, problems);
     });
+    each_admin_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
+        check_value(o.admin.*member, rule, fmt::format("admin.{}", key), {}, problems);
+    });
     check_plugins(o.plugins, problems);
     for (const auto& [name, policy] : o.policies) {
         const std::string path = fmt::format("policies.{}", printable(name, 60));
@@ -493,6 +528,9 @@ values values_of(const producer_options& o)
     out["log.level"] = to_toml(setting(o.log_level));
     each_swap_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
         out[fmt::format("swap.{}", key)] = rule.show(o.swap.*member);
+    });
+    each_admin_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
+        out[fmt::format("admin.{}", key)] = rule.show(o.admin.*member);
     });
     out["plugins.path"] = to_toml(setting(setting_array(o.plugins.path.begin(), o.plugins.path.end())));
     out["plugins.max_images"] = std::to_string(o.plugins.max_images);
@@ -542,8 +580,17 @@ std::vector<difference> differences(const producer_options& from, const producer
     for (const auto& [key, value] : after)
         if (!before.contains(key))
             found.push_back({key, {}, value});
+    // Another token looks like this one.
+    if (const std::string& shown = before.at("admin.token"); from.admin.token != to.admin.token && shown == after.at("admin.token"))
+        found.push_back({"admin.token", shown, shown});
     std::sort(found.begin(), found.end(), [](const difference& a, const difference& b) { return a.key < b.key; });
     return found;
+}
+
+std::vector<std::pair<std::string, std::string>> effective_values(const producer_options& options)
+{
+    const values all = values_of(options);
+    return {all.begin(), all.end()};
 }
 
 }  // namespace shunt::config

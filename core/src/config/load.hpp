@@ -9,6 +9,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace shunt::plugin {
@@ -47,6 +48,9 @@ struct difference {
 
 /// By key. A strategy's setting that is left out is not compared with its default: it is "not there".
 [[nodiscard]] std::vector<difference> differences(const producer_options& from, const producer_options& to);
+
+/// Every key with its value as TOML, by key; secrets are not shown.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> effective_values(const producer_options& options);
 
 /// The strategies named in the policies are there, are of the right kind, and take the settings they are given. Loads
 /// them, and makes each once for trial. Problems are appended in the order of the file.

@@ -107,6 +107,17 @@ std::string blank_advice(std::string_view text)
         : "";
 }
 
+std::string listen_advice(std::string_view text)
+{
+    if (text.starts_with("unix:"))
+        return text.size() > 5 + max_socket_path ? fmt::format("the path has {} bytes; the system takes {}", text.size() - 5, max_socket_path) : "";
+    if (text.starts_with("/") || text.starts_with("./"))
+        return fmt::format("did you mean 'unix:{}'?", printable(text, 60));
+    if (is_address(text))
+        return "it is for this machine alone; what shall be reached from others needs a proxy that encrypts and knows its users";
+    return "";
+}
+
 std::string sha256_advice(std::string_view text)
 {
     if (text.size() != 64)
@@ -189,6 +200,21 @@ bool is_client_id(std::string_view text) noexcept
 bool is_path(std::string_view text) noexcept
 {
     return has_length(text, 4095) && text.find('\0') == text.npos;
+}
+
+bool is_listen(std::string_view text) noexcept
+{
+    if (text.empty())
+        return true;
+    if (text.starts_with(unix_prefix)) {
+        text.remove_prefix(unix_prefix.size());
+        return has_length(text, max_socket_path) && text.find('\0') == text.npos;
+    }
+    for (const std::string_view host : {"127.0.0.1:", "[::1]:"}) {
+        if (text.starts_with(host))
+            return text.substr(host.size()) == "0" || is_port(text.substr(host.size()));
+    }
+    return false;
 }
 
 bool is_sha256(std::string_view text) noexcept
@@ -289,6 +315,27 @@ plain_text namespace_rule()
 plain_text path_rule()
 {
     return {is_path, "a path of 1 to 4095 bytes", nullptr, "^.{1,4095}$"};
+}
+
+plain_text listen_rule()
+{
+    return {is_listen, "unix:PATH, 127.0.0.1:PORT or [::1]:PORT; or empty: not at all", listen_advice, R"(^(unix:.{1,107}|(127\.0\.0\.1|\[::1\]):[0-9]{1,5})?$)"};
+}
+
+plain_text token_rule()
+{
+    constexpr auto fits = [](std::string_view text) {
+        return text.empty() || (text.size() >= 16 && text.size() <= 256 && all_of(text, [](char c) { return c > ' ' && c <= '~'; }));
+    };
+    return {fits, "16 to 256 printable ASCII characters without blanks; or empty: none", nullptr, "^([!-~]{16,256})?$"};
+}
+
+plain_text mode_rule()
+{
+    constexpr auto fits = [](std::string_view text) {
+        return text.size() == 4 && text[0] == '0' && all_of(text, [](char c) { return c == '0' || c == '2' || c == '4' || c == '6'; }) && text[1] == '6';
+    };
+    return {fits, "permissions as in 0600 or 0660: reading and writing, for the owner always", nullptr, "^06[0246]{2}$"};
 }
 
 plain_text sha256_rule()

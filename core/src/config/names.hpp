@@ -31,6 +31,10 @@ namespace shunt::config {
 [[nodiscard]] bool is_namespace(std::string_view) noexcept;  ///< or a unit's name; empty: none
 [[nodiscard]] bool is_path(std::string_view) noexcept;  ///< not empty, no NUL, at most 4095 bytes
 [[nodiscard]] bool is_sha256(std::string_view) noexcept;
+/// Where the admin endpoint listens: "unix:PATH" (at most 107 bytes), "127.0.0.1:PORT", "[::1]:PORT"; or empty.
+[[nodiscard]] bool is_listen(std::string_view) noexcept;
+inline constexpr std::string_view unix_prefix = "unix:";
+inline constexpr std::size_t max_socket_path = 107;
 
 struct http_url {
     std::string host;  ///< without brackets
@@ -53,5 +57,8 @@ struct http_url {
 [[nodiscard]] plain_text namespace_rule();  ///< of a namespace or a unit; empty: none
 [[nodiscard]] plain_text path_rule();
 [[nodiscard]] plain_text sha256_rule();
+[[nodiscard]] plain_text listen_rule();
+[[nodiscard]] plain_text token_rule();  ///< 16 to 256 bytes of printable ASCII; empty: none
+[[nodiscard]] plain_text mode_rule();   ///< "0600": who may read and write
 
 }  // namespace shunt::config

@@ -126,6 +126,16 @@ json::object swap_table()
     return table(std::move(keys));
 }
 
+json::object admin_table()
+{
+    const admin_options normally;
+    json::object keys;
+    each_admin_key([&](std::string_view key, const auto& rule, auto member, std::string_view description) {
+        keys[key] = as_schema(rule, description, normally.*member);
+    });
+    return table(std::move(keys));
+}
+
 json::object plugins_table()
 {
     const json::object file = table({{"file", as_schema(path_rule(), "the plugin's file")},
@@ -217,6 +227,7 @@ std::string json_schema()
          {{"producer", producer_table()},
           {"log", table({{"level", as_schema(log_level_rule(), "what is told on standard error", producer_options().log_level)}})},
           {"swap", swap_table()},
+          {"admin", admin_table()},
           {"plugins", plugins_table()},
           {"policies", tables_by_name(policy_name_rule(), policy_table())},
           {"bindings", bindings_list()},

@@ -222,6 +222,12 @@ std::string plain_text::hint(const setting& v) const
     return advice != nullptr ? advice(*s) : "";
 }
 
+std::string secret_text::shown(const setting& v)
+{
+    const std::string* s = v.as<std::string>();
+    return s == nullptr ? config::shown(v) : fmt::format("a text of {} bytes", s->size());
+}
+
 std::string choice::expected() const
 {
     std::vector<std::string> quoted_words;

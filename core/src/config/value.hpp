@@ -96,6 +96,13 @@ struct plain_text {
     [[nodiscard]] std::string hint(const setting&) const;
 };
 
+/// Text that is never shown, but for whether it is there.
+struct secret_text : plain_text {
+    [[nodiscard]] std::string show(const std::string& v) const { return v.empty() ? "\"\"" : "\"(hidden)\""; }
+    [[nodiscard]] std::string hint(const setting&) const { return {}; }
+    [[nodiscard]] static std::string shown(const setting& v);
+};
+
 /// One of a few words.
 struct choice {
     using value = std::string;
@@ -142,7 +149,10 @@ std::optional<typename Rule::value> read(const setting& value, const std::string
     auto out = rule.read(value);
     if (out && rule.fits(*out))
         return out;
-    add_problem(problems, value.where, key, shown(value), rule.expected(), rule.hint(value));
+    if constexpr (std::same_as<Rule, secret_text>)
+        add_problem(problems, value.where, key, Rule::shown(value), rule.expected());
+    else
+        add_problem(problems, value.where, key, shown(value), rule.expected(), rule.hint(value));
     return std::nullopt;
 }
 
@@ -153,7 +163,9 @@ void check_value(const T& value, const Rule& rule, const std::string& key, const
 {
     if (rule.fits(value))
         return;
-    if constexpr (std::convertible_to<T, std::string>)
+    if constexpr (std::same_as<Rule, secret_text>)
+        add_problem(problems, where, key, Rule::shown(setting(value)), rule.expected());
+    else if constexpr (std::convertible_to<T, std::string>)
         add_problem(problems, where, key, in_marks(value), rule.expected(), rule.hint(setting(std::string(value))));
     else
         add_problem(problems, where, key, shown_toml(rule.show(value)), rule.expected());

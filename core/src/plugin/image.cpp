@@ -20,6 +20,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cctype>
 #include <cerrno>
 #include <charconv>
@@ -258,6 +259,7 @@ namespace {
 struct process_images {
     std::mutex mutex;
     std::map<std::string, std::shared_ptr<const image>> by_sha256;
+    std::atomic<std::size_t> count{0};  // of them: to be read while one is loaded
     private_folder folder;
     bool keeps_copies = true;
 };
@@ -408,8 +410,11 @@ load_error load_image(const file_content& content, std::size_t max_images, std::
     if (!all.keeps_copies)
         all.folder.remove();
     out = all.by_sha256.emplace(content.sha256, made).first->second;
+    ++all.count;
     return {};
 }
+
+std::size_t loaded_images() { return images().count; }
 
 void keep_no_copies() noexcept
 {

@@ -34,6 +34,8 @@ enum class path_rules : std::uint8_t {
 class image;
 /// Loads a private copy of `content`, whose static check has passed; the same bytes are loaded once. Thread-safe.
 [[nodiscard]] load_error load_image(const file_content& content, std::size_t max_images, std::shared_ptr<const image>& out);
+/// How many there are.
+[[nodiscard]] std::size_t loaded_images();
 /// From now on a private copy is removed as soon as it is loaded: for processes that may be killed at any time.
 void keep_no_copies() noexcept;
 /// A new folder that only this user can enter and that code can be loaded from. Who made it removes it; where that process

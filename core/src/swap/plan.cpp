@@ -21,7 +21,7 @@ bool is_live(std::string_view key) noexcept
     constexpr std::string_view producer = "producer.";
     if (key.substr(0, producer.size()) == producer)
         return std::find(of_producer.begin(), of_producer.end(), key.substr(producer.size())) != of_producer.end();
-    return key.substr(0, 4) != "log.";
+    return !key.starts_with("log.") && !key.starts_with("admin.");
 }
 
 std::string plan::needs_restart() const

@@ -8,7 +8,7 @@ namespace {
 const char* const strategy = "a table that names a strategy";
 const char* const strategy_name = "a strategy's name: 1 to 64 of a-z 0-9 -";
 const char* const pattern = "a topic or a pattern of topics: 1 to 127 of A-Z a-z 0-9 _ - % | and * for any run of characters";
-const char* const tables = "known: producer, log, swap, plugins, policies, bindings, brokers";
+const char* const tables = "known: producer, log, swap, admin, plugins, policies, bindings, brokers";
 const char* const key_from = "'order-key', 'keys' or 'property:NAME'";
 const char* const sha256 = "a SHA-256 sum: 64 hexadecimal digits";
 const char* const broker_name = "a broker's name: 1 to 255 printable characters, no blank at its ends";

@@ -14,6 +14,8 @@ const char* const group = "a group: 1 to 120 of A-Z a-z 0-9 _ - % |";
 const char* const topic = "a topic: 1 to 127 of A-Z a-z 0-9 _ - % |";
 const char* const sizes = "a whole number and a unit: B, KiB, MiB, GiB";
 const char* const codes = "a list of at most 64 different codes from 1 to 32767 that do not mean stored (10, 11, 12), such as [2, 14]";
+const char* const listen = "unix:PATH, 127.0.0.1:PORT or [::1]:PORT; or empty: not at all";
+const char* const token = "16 to 256 printable ASCII characters without blanks; or empty: none";
 const char* const units = "a whole number and a unit: ms, s, m, h";
 
 std::string with_servers(std::string_view value)
@@ -22,6 +24,20 @@ std::string with_servers(std::string_view value)
 }
 
 const bad_row rows[] = {
+    // [admin].
+    {"AdminForEverybody", producer("[admin]\nlisten = \"0.0.0.0:9180\""),
+     {at(4, 10, "admin.listen", "'0.0.0.0:9180'", listen,
+         "it is for this machine alone; what shall be reached from others needs a proxy that encrypts and knows its users")}},
+    {"AdminAtAPathAlone", producer("[admin]\nlisten = \"/run/s\""), {at(4, 10, "admin.listen", "'/run/s'", listen, "did you mean 'unix:/run/s'?")}},
+    {"AdminWithoutAPort", producer("[admin]\nlisten = \"127.0.0.1\""), {at(4, 10, "admin.listen", "'127.0.0.1'", listen)}},
+    {"AdminWithoutAPath", producer("[admin]\nlisten = \"unix:\""), {at(4, 10, "admin.listen", "'unix:'", listen)}},
+    {"AdminOnAPortThatTakesNoToken", producer("[admin]\nlisten = \"127.0.0.1:9180\""),
+     {at(4, 10, "admin.token", "empty", "set where policies may be changed by a port, which every user of this machine reaches",
+         "or listen = \"unix:PATH\", or verbs = false")}},
+    {"TokenThatIsShort", producer("[admin]\ntoken = \"secret\""), {at(4, 9, "admin.token", "a text of 6 bytes", token)}},
+    {"TokenWithABlank", producer("[admin]\ntoken = \"0123456789 abcdef\""), {at(4, 9, "admin.token", "a text of 17 bytes", token)}},
+    {"SocketThatMayBeRun", producer("[admin]\nmode = \"0700\""),
+     {at(4, 8, "admin.mode", "'0700'", "permissions as in 0600 or 0660: reading and writing, for the owner always")}},
     // Whole numbers.
     {"NumberInQuotes", producer("attempts = \"2\""), {at(3, 12, "producer.attempts", "'2'", attempts, "a string: write 2 without quotes")}},
     {"WordForANumber", producer("attempts = \"three\""), {at(3, 12, "producer.attempts", "'three'", attempts)}},

@@ -1,11 +1,11 @@
-#include "json.hpp"
+#include <observe/json.hpp>
 
 #include <fmt/format.h>
 
 #include <cstddef>
 #include <iterator>
 
-namespace shunt::cli {
+namespace shunt::observe {
 
 namespace {
 
@@ -54,4 +54,4 @@ void json::quoted(std::string_view text)
     out_ += '"';
 }
 
-}  // namespace shunt::cli
+}  // namespace shunt::observe
