@@ -193,6 +193,12 @@ class Case(unittest.TestCase):
         """A configuration for the class's cluster. However busy the machine is, no broker seems to hang."""
         return self.file("shunt.toml", f'[producer]\nname_servers = ["{address or self.cluster.address}"]\n{producer}\n{rest}')
 
+    def wait_for(self, holds):
+        deadline = time.monotonic() + DEADLINE
+        while not holds():
+            self.assertLess(time.monotonic(), deadline)
+            threading.Event().wait(0.05)
+
     def running(self, *arguments, **more):
         started = Running(*arguments, **more)
         self.addCleanup(started.end)

@@ -65,6 +65,15 @@ class Quickstart(Case):
         self.assertIn("keys with messages in two queues: 0", ended.stdout)
         self.assertEqual(os.listdir(self.folder), [])
 
+    def test_hot_swap(self):
+        ended = subprocess.run(["sh", os.path.join(SOURCE, "examples", "hot_swap.sh")], capture_output=True, text=True, timeout=200,
+                               stdin=subprocess.DEVNULL, env={**os.environ, "SHUNT_BUILD_DIR": BUILD, "TMPDIR": self.folder})
+        self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+        self.assertRegex(ended.stdout, r"4  rolled_back +\d+ .*on probation: worse: ")
+        self.assertRegex(ended.stdout, r"\d{4,} messages were sent over 4 policies; each lies in the brokers once")
+        self.assertIn("swap 3: refused: ", ended.stdout)
+        self.assertEqual(os.listdir(self.folder), [])
+
     def test_it_fails_when_a_claim_does_not_hold(self):
         # The program, but the receipts it writes miss their last line.
         os.makedirs(self.file("build/bin"))

@@ -1,19 +1,11 @@
 """Every kind of message `shunt send` makes, and the commands that ask: topic, message, answer."""
 
 import json
-import threading
-import time
 
-from support import Case, DEADLINE, lines_of_json, main, shunt
+from support import Case, lines_of_json, main, shunt
 
 
 class Kinds(Case):
-    def wait_for(self, holds):
-        deadline = time.monotonic() + DEADLINE
-        while not holds():
-            self.assertLess(time.monotonic(), deadline)
-            threading.Event().wait(0.05)
-
     def failing(self, *arguments):
         """The summary of a send of which not all was stored."""
         ended = shunt("send", "-c", self.config(), "-t", self.topic, "--json", *arguments)
