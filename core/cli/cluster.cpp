@@ -10,6 +10,7 @@
 #include <cluster/embedded_cluster.hpp>
 #include <cluster/fault.hpp>
 #include <cluster/script.hpp>
+#include <config/credentials.hpp>
 
 #include <fmt/format.h>
 
@@ -37,7 +38,9 @@ constexpr std::string_view self = "cluster";
 
 struct cluster_arguments {
     cluster::options wanted;
-    std::string faults;
+    std::string faults, acl;
+    cluster::tls_settings tls;
+    bool plain_too = false;
     bool json = false;
 };
 
@@ -142,10 +145,25 @@ int run_cluster(const cluster_arguments& a)
             return misused;
         script = std::move(*read);
     }
+    cluster::options wanted = a.wanted;
+    if (!a.acl.empty()) {
+        std::vector<config::problem> problems;
+        acl_options from;
+        from.file = a.acl;
+        if (const auto who = config::read_credentials(from, problems))
+            wanted.accounts = {{.access_key = who->access_key, .secret_key = who->secret_key}};
+        for (const config::problem& p : problems)
+            complain(self, config::to_string(p));
+        if (!problems.empty())
+            return misused;
+    }
+    if (!a.tls.certificate.empty()) {
+        wanted.tls = a.tls;
+        wanted.tls->enforced = !a.plain_too;
+    }
     interrupts stop;
     std::unique_ptr<cluster::embedded_cluster> c;
     try {
-        cluster::options wanted = a.wanted;
         wanted.recall = true;
         c = std::make_unique<cluster::embedded_cluster>(wanted);
     } catch (const std::exception& e) {
@@ -209,6 +227,16 @@ void add_cluster(CLI::App& program, chosen_command& chosen)
                "of a new topic on each of them; 4 unless said")->type_name("N");
     add_option(app, "--port", config::whole_number{0, 65535}, a->wanted.port,
                "of the name server; any free one unless said")->type_name("P");
+    add_text(app, "--acl", a->acl, "requests must be signed with the credentials in this file: access_key and secret_key, as [acl] file")
+        ->type_name("FILE");
+    add_option(app, "--acl-form", config::enumerated<cluster::acl_form>{{{"1.0", "2.0"}}}, a->wanted.acl,
+               "how those that are not are refused: 1.0 with code 1, 2.0 with 16; 2.0 unless said")->needs("--acl");
+    CLI::Option* const certificate =
+        add_text(app, "--tls-certificate", a->tls.certificate, "serves under TLS, with the certificate in this PEM file")->type_name("FILE");
+    CLI::Option* const key = add_text(app, "--tls-key", a->tls.key, "its private key")->type_name("FILE")->needs(certificate);
+    certificate->needs(key);
+    add_text(app, "--tls-client-ca", a->tls.ca, "clients must have a certificate of these authorities")->type_name("FILE")->needs(certificate);
+    app.add_flag("--tls-optional", a->plain_too, "those who speak plainly are served as well")->needs(certificate);
     add_text(app, "--faults", a->faults, "commands carried out in time, a line each: +2s broker-b hang")->type_name("FILE");
     app.add_flag("--json", a->json, "the first line as an object, with the brokers' addresses");
     app.callback([a, &chosen] { chosen = [a] { return run_cluster(*a); }; });

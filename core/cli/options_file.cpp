@@ -2,6 +2,9 @@
 
 #include "console.hpp"
 
+#include <config/certificates.hpp>
+#include <config/credentials.hpp>
+
 #include <fmt/format.h>
 
 #include <utility>
@@ -18,6 +21,10 @@ config::loaded read_with_strategies(const std::string& file, std::vector<config:
     if (problems.size() == 1 && problems.front().key.empty())
         return loaded;
     config::check_strategies(loaded.options, *strategies, problems);
+    if (problems.empty()) {
+        (void)config::read_credentials(loaded.options.acl, problems);
+        (void)config::read_certificates(loaded.options.tls, problems);
+    }
     config::sort_by_place(problems);
     return loaded;
 }

@@ -1,5 +1,9 @@
 #include "questions.hpp"
 
+#include "console.hpp"
+
+#include <config/certificates.hpp>
+#include <config/credentials.hpp>
 #include <wire/command.hpp>
 
 #include <boost/asio/post.hpp>
@@ -34,6 +38,11 @@ questions::questions(const producer_options& options, const interrupts& stop)
       stop_(context_, ::dup(stop.fd())), links_(std::make_shared<net::links>(context_.get_executor(), options.connect_timeout))
 {
     links_->lifetime = links_;
+    std::vector<config::problem> problems;
+    if (const auto who = config::read_credentials(options.acl, problems))
+        links_->signer = std::make_unique<wire::signer>(who->access_key, who->secret_key, who->security_token);
+    links_->certificates = config::read_certificates(options.tls, problems);
+    trouble_ = config::lines(problems);
     stop_.async_wait(boost::asio::posix::stream_descriptor::wait_read, [this](const boost::system::error_code& ec) {
         if (!ec)
             end();
@@ -47,6 +56,13 @@ questions::~questions()
     stop_.close();
     context_.restart();
     context_.poll();
+}
+
+bool questions::ready(std::string_view command) const
+{
+    if (!trouble_.empty())
+        complain(command, trouble_);
+    return trouble_.empty();
 }
 
 void questions::route(const std::string& topic, std::function<void(route_answer)> done)

@@ -19,6 +19,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace shunt::cli {
@@ -38,6 +39,8 @@ public:
     questions(const questions&) = delete;
     questions& operator=(const questions&) = delete;
 
+    /// False, with a complaint of `command`: the credentials cannot be had, and nothing can be asked.
+    [[nodiscard]] bool ready(std::string_view command) const;
     /// Asks one name server after another; unknown_topic when all that answered know of no such topic.
     void route(const std::string& topic, std::function<void(route_answer)> done);
     /// Asks one broker. `done` is called once, within a few seconds.
@@ -57,6 +60,7 @@ private:
     boost::asio::io_context context_{1};
     boost::asio::posix::stream_descriptor stop_;
     std::shared_ptr<net::links> links_;
+    std::string trouble_;
     bool over_ = false;
 };
 

@@ -101,6 +101,8 @@ int show_route(const route_arguments& a)
     std::chrono::steady_clock::time_point came;
     {
         questions net(loaded->options, stop);
+        if (!net.ready(self))
+            return misused;
         net.route(a.topic, [&](route_answer heard) {
             came = std::chrono::steady_clock::now();
             answer = std::move(heard);

@@ -381,6 +381,8 @@ int tail(const tail_arguments& a)
         complain(self, "--from end begins after the last message, and without --follow there is nothing to wait for");
     const interrupts stop;
     questions net(loaded->options, stop);
+    if (!net.ready(self))
+        return misused;
     const bool ok = reader(a, loaded->options, net).read_all();
     return ok && (a.follow || !stop.requested()) ? done : failed;
 }

@@ -162,6 +162,7 @@ def third_party(root):
         ("spdlog", ["core/src/observe"]),
         ("prometheus", ["core/src/observe"]),
         ("boost/beast", ["core/src/observe", "core/src/net"]),
+        ("openssl", ["core/src/tls", "core/src/wire", "core/src/plugin"]),
         ("boost/asio", ["core/src/net", "core/src/client", "core/src/cluster", "core/src/observe", "core/include/shunt"]),
     ]
     problems = []

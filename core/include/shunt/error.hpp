@@ -66,6 +66,12 @@ enum class errc : int {
     cancelled,                ///< close() met its deadline: not_sent or unknown, see the receipt
     reply_timeout,            ///< stored: the request is, but no reply came in time
     bad_reply,                ///< stored: a reply came, but cannot be inflated
+    tls_failed,               ///< not_sent: no TLS with the broker, for no reason of its own below
+    no_tls,                   ///< not_sent: the broker does not speak TLS
+    certificate_expired,      ///< not_sent: the broker's is not valid now
+    certificate_wrong_name,   ///< not_sent: the broker's is for others
+    certificate_untrusted,    ///< not_sent: nobody we trust signed the broker's
+    certificate_refused,      ///< not_sent: the broker refuses ours, or that there is none
     broker_error = 200,       ///< rejected: see the receipt for code and text
 };
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -112,6 +113,49 @@ struct admin_options {
     bool verbs = true;          ///< policies may be changed from there; on a port that takes a token
 };
 
+/// Who a program is at brokers with access control. Secrets are never logged, and never part of an error.
+struct credentials {
+    std::string access_key;      ///< brokers with ACL 2.0 call it the user's name
+    std::string secret_key;
+    std::string security_token;  ///< of temporary credentials; empty: none
+
+    friend bool operator==(const credentials&, const credentials&) = default;
+};
+
+/// Where credentials come from: from `keys`, or from one of the sources below; more than one is refused. Without any,
+/// requests go unsigned.
+struct acl_options {
+    credentials keys;
+    std::string file;         ///< TOML with access_key, secret_key, security_token; taken over anew whenever it changes
+    std::string environment;  ///< P: the variables P_ACCESS_KEY, P_SECRET_KEY and P_SECURITY_TOKEN, read once
+    /// Asked once by the caller of create(), then each `refresh` on the I/O thread, where it must not block. If it throws, or
+    /// answers without a key or a secret, those from before stay; at the start that is an error.
+    std::function<credentials()> provider;
+    std::chrono::milliseconds refresh{60000};
+};
+
+enum class tls_version : std::uint8_t { v1_2, v1_3 };
+
+/// What must hold of a server's certificate.
+enum class tls_verify : std::uint8_t {
+    full,   ///< somebody we trust signed it, it is valid now and for the name
+    chain,  ///< the same, whatever its name: what Java's client checks when it checks
+    none,   ///< nothing: whoever is on the way can read and change all
+};
+
+/// TLS to name servers and brokers. Paths are of PEM files, which are taken over anew whenever they change, for
+/// connections made from then on.
+struct tls_options {
+    bool enabled = false;
+    std::string ca;            ///< certificates of the authorities that are trusted; empty: those of the system
+    std::string certificate;   ///< ours, and what leads up to its authority; empty: none
+    std::string key;           ///< its private key
+    std::string key_password;  ///< that opens it; empty: none is needed
+    std::string server_name;   ///< that certificates must be for; empty: the host or address that is connected to
+    tls_version min_version = tls_version::v1_2;
+    tls_verify verify = tls_verify::full;
+};
+
 struct producer_options {
     std::string group = "shunt";
     std::vector<std::string> name_servers;      ///< "host:port", "[v6]:port"
@@ -179,7 +223,8 @@ struct producer_options {
 
     swap_options swap;
     admin_options admin;
-
+    acl_options acl;
+    tls_options tls;
     std::string log_level = "off";                 ///< off | error | warn | info | debug
     std::string file;                              ///< where it was read from; empty: made in code
 };

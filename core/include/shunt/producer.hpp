@@ -76,6 +76,7 @@ public:
     std::uint64_t sends = 0, stored = 0, not_sent = 0, unknown = 0, rejected = 0;
     std::uint64_t attempts = 0, decisions = 0, plugin_errors = 0, selector_abstained = 0;
     std::uint64_t late_answers = 0, bad_frames = 0, connects = 0, connects_failed = 0, connections_lost = 0;
+    std::uint64_t tls_handshakes = 0, tls_resumed = 0;  ///< of connections; of these, taken up from an earlier one
     std::uint64_t route_queries = 0, route_changes = 0, heartbeats = 0, writes = 0, bytes_written = 0;
     std::uint64_t callbacks_threw = 0;   // observers too
     std::uint64_t trace_dropped = 0;     // trace records that reached no broker

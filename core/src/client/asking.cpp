@@ -35,7 +35,7 @@ std::chrono::system_clock::time_point time_of(std::int64_t ms)
 
 }  // namespace
 
-kept_answer::kept_answer(const net::reply& r) : how(r.how), text(r.text), body(r.body)
+kept_answer::kept_answer(const net::reply& r) : how(r.how), why(r.why), text(r.text), body(r.body)
 {
     if (r.how != send::ending::answered)
         return;
@@ -71,7 +71,7 @@ ask_error kept_answer::error(std::string_view what) const
         e.code = make_error_code(how == send::ending::expired ? errc::response_timeout
                                  : how == send::ending::dropped ? errc::connection_lost
                                  : how == send::ending::garbled ? errc::bad_response
-                                                                : errc::connect_failed);
+                                                                : why);
         e.text = std::string(what) + ": " + text;
     }
     return e;

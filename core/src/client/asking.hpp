@@ -33,6 +33,7 @@ public:
     [[nodiscard]] ask_error error(std::string_view what) const;
 
     send::ending how = send::ending::refused;
+    errc why = errc::connect_failed;  ///< refused only
     std::int32_t code = -1;
     std::string text;  ///< the remark, or what the network said
     std::vector<std::pair<std::string, std::string>> fields;

@@ -4,6 +4,8 @@
 #include <client/statistics.hpp>
 #include <client/tracer.hpp>
 #include <cluster/embedded_cluster.hpp>
+#include <config/certificates.hpp>
+#include <config/credentials.hpp>
 #include <config/load.hpp>
 #include <config/names.hpp>
 #include <plugin/registry.hpp>
@@ -82,6 +84,11 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
     const auto table = c.build_table(std::move(options), c.options_.swap.preflight == preflight_rule::always, wrong);
     if (table == nullptr)
         return setup_error{wrong};
+    std::vector<config::problem> problems;
+    const auto who = config::read_credentials(c.options_.acl, problems);
+    auto certificates = config::read_certificates(c.options_.tls, problems);
+    if (!problems.empty())
+        return setup_error{config::lines(problems)};
     if (!c.options_.record.empty())
         if (auto obstacle = recorder::obstacle(c.options_.record))
             return setup_error{*std::move(obstacle)};
@@ -117,6 +124,7 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
     c.links_ = std::make_unique<net::links>(c.executor_, c.options_.connect_timeout);
     c.links_->lifetime = made;
     c.links_->extra = c.extra_fields_;
+    c.take_security(who, std::move(certificates));
     c.links_->refresh();
     c.links_->on_turn = [&c] { c.on_turn(); };
     c.links_->on_up = [&c](net::connection& up) {
@@ -176,6 +184,7 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
         made->arm_watchdog();
         made->start_watch();
         made->fetch_servers();
+        made->start_security();
     });
     if (c.admin_ != nullptr) {
         c.admin_->start();
@@ -443,6 +452,8 @@ shunt::counters core::counters() const
     c.writes = get(l.writes);
     c.bytes_written = get(l.bytes_written);
     c.connections = get(l.connections);
+    c.tls_handshakes = get(l.tls_handshakes);
+    c.tls_resumed = get(l.tls_resumed);
     c.route_queries = routes_->queries();
     c.route_changes = get(count_.route_changes);
     c.heartbeats = get(count_.heartbeats);
@@ -583,6 +594,7 @@ void core::closed()
     for (core_hook* hook : {&penalty_timer_, &queue_timer_, &route_timer_, &aside_timer_, &watch_over_timer_, &keys_timer_, &watchdog_timer_})
         links_->clear_timer(*hook);
     probes_.clear();
+    stop_security();
     checker_.reset();
     stop_watch();
     end_swaps();

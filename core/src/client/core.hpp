@@ -64,6 +64,7 @@ namespace shunt::config {
 struct loaded;
 struct problem;
 }
+
 namespace shunt::client {
 
 class tracer;
@@ -396,6 +397,18 @@ private:
     void take_file(bool plugins_changed);
     void say_trouble(std::string text);
 
+    // ---- credentials and certificates, which change (security.cpp) ----
+    struct security;
+    void take_security(const std::optional<credentials>& who, std::shared_ptr<tls::context> certificates);
+    void start_security();
+    void stop_security();
+    void watch_security();
+    void change_security(const acl_options& acl, const tls_options& tls);
+    void sign_as(const std::optional<credentials>& who);
+    void renew_credentials();
+    void renew_certificates();
+    void say_once(std::string& said, const std::vector<config::problem>& problems, std::string_view what);
+
     // ---- life (core.cpp) ----
     void begin_close(std::int64_t deadline_ns);
     void maybe_closed();
@@ -528,6 +541,7 @@ private:
     callback_thread callbacks_;
     std::vector<std::shared_ptr<send_observer>> observers_;  // fixed after the start
     std::shared_ptr<tracer> tracer_;          // null: nothing is traced; one of the observers
+    std::shared_ptr<security> security_;
     std::unique_ptr<recorder> recorder_;      // null: no record is wanted
 
     mutable std::mutex closed_lock_;

@@ -20,11 +20,11 @@ constexpr std::size_t max_text = 512;
 // A topic that was quiet for so long may not be polled any more: it is told that it is in use again.
 constexpr std::int64_t idle_before_poll_ns = 60'000'000'000;
 
-errc errc_of(const send::attempt_result& r, bool connect_timed_out) noexcept
+errc errc_of(const send::attempt_result& r, errc refused) noexcept
 {
     switch (r.how) {
     case send::ending::answered: return errc::broker_error;
-    case send::ending::refused: return connect_timed_out ? errc::connect_timeout : errc::connect_failed;
+    case send::ending::refused: return refused;
     case send::ending::unconnected: return errc::connect_timeout;
     case send::ending::dropped: return errc::connection_lost;
     case send::ending::expired: return errc::response_timeout;
@@ -325,7 +325,6 @@ void core::attempt_expired(operation& op)
         r.how = gatherer_->take_off(op);
     else if (c != nullptr && c->withdraw(op))
         r.how = send::ending::unconnected;
-    r.connecting = r.how == send::ending::unconnected;
     const std::string text = std::string(r.how == send::ending::expired ? "no answer from " : "no connection to ") + address + " in " +
                              std::to_string(op.share_ns / 1'000'000) + " ms";
     r.text = text;
@@ -389,7 +388,7 @@ void core::attempt_over(operation& op, const net::reply& r, const seat* at)
         rec.error = {};
     } else {
         const bool by_close = cancelling_ && ended.how != send::ending::answered;
-        const errc why = by_close ? errc::cancelled : errc_of(ended, r.connecting);
+        const errc why = by_close ? errc::cancelled : errc_of(ended, r.why);
         rec.error = make_send_error(why, m.outcome);
         if (m.outcome == outcome::unknown)
             op.doubt = rec.error;

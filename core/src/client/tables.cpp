@@ -19,14 +19,6 @@ namespace {
 
 constexpr std::size_t max_past = 64;  // policies that are gone and counted by their names
 
-std::string lines(const std::vector<config::problem>& problems)
-{
-    std::string text;
-    for (const config::problem& p : problems)
-        text += (text.empty() ? "" : "\n") + config::to_string(p);
-    return text;
-}
-
 bool same_facts(const strategy::facts_table& a, const strategy::facts_table& b)
 {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
@@ -94,7 +86,7 @@ std::shared_ptr<policy_table> core::build_table(producer_options options, bool p
     if (bad.empty())
         config::check_strategies(options, *table->registry, bad);
     if (!bad.empty()) {
-        problems = lines(bad);
+        problems = config::lines(bad);
         return nullptr;
     }
     const strategy::class_finder find = [&](strategy::strategy_kind kind, std::string_view name, std::string& error) {
@@ -112,7 +104,7 @@ std::shared_ptr<policy_table> core::build_table(producer_options options, bool p
     if (!refusals.empty()) {
         for (const auto& r : refusals)
             config::add_problem(bad, r.where, r.key, r.found, r.expected, r.hint);
-        problems = lines(bad);
+        problems = config::lines(bad);
         return nullptr;
     }
     for (const std::string& warning : table->registry->warnings())

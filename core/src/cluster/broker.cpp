@@ -206,6 +206,11 @@ void broker::refuse_with_code(const wire::command& request, wire::buffer& out) c
 
 void broker::answer(peer& from, const wire::command& request, std::string_view body, wire::buffer& out, std::int64_t now_ms)
 {
+    const std::string_view from_port = from.name();
+    const acl_form form = cluster_.settings.acl;
+    const std::string refused = cluster_.access.refusal(request, body, from_port.substr(0, from_port.rfind(':')), form);
+    if (!refused.empty())
+        return put_answer(out, cluster_.style, request, form == acl_form::v1 ? response::system_error : response::no_permission, refused);
     switch (request.code) {
     case code::send_message:
     case code::send_message_v2:

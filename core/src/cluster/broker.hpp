@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include <cluster/access.hpp>
 #include <cluster/embedded_cluster.hpp>
 #include <cluster/fault.hpp>
 #include <cluster/service.hpp>
@@ -24,6 +25,7 @@ class broker;
 struct shared_state {
     options settings;
     answer_style style;
+    access_control access;
     std::vector<std::unique_ptr<broker>> brokers;
     std::map<std::pair<std::string, std::string>, std::string> kv;  ///< (namespace, key) of the name server
     std::uint64_t sequence = 0;                                     ///< of the message stored last

@@ -89,9 +89,15 @@ struct embedded_cluster::impl {
         if (ec)
             throw std::runtime_error(fmt::format("embedded cluster: host '{}'; it must be an IPv4 or IPv6 address", o.host));
 
+        cluster.access.set(o.accounts);
         cluster.wake_at = [this](std::int64_t ms) { wake_at(ms); };
+        if (o.tls) {
+            if (const auto wrong = use_tls(o.tls))
+                throw std::runtime_error("embedded cluster: " + *wrong);
+        }
         names_at = std::make_unique<server>(io, names, state);
         start(*names_at, o.port, "name server");
+        names_at->secured = secure;
         names_home = tcp::endpoint(address, names_at->port());
         for (int i = 0; i < o.brokers; ++i) {
             const std::string name = std::string("broker-") + static_cast<char>('a' + i);
@@ -101,6 +107,7 @@ struct embedded_cluster::impl {
             p.what = b.get();
             p.at = std::make_unique<server>(io, *b, state);
             start(*p.at, 0, name);
+            p.at->secured = secure;
             p.home = tcp::endpoint(address, p.at->port());
             b->set_port(p.at->port());
         }
@@ -119,6 +126,21 @@ struct embedded_cluster::impl {
             work.reset();
         });
         thread.join();
+    }
+
+    /// Nothing, or what is wrong with them.
+    std::optional<std::string> use_tls(const std::optional<tls_settings>& settings)
+    {
+        server::security fresh;
+        if (settings) {
+            std::vector<tls::problem> problems;
+            fresh.context = tls::context::server({settings->certificate, settings->key, settings->ca}, problems);
+            fresh.enforced = settings->enforced;
+            if (!problems.empty())
+                return fmt::format("tls.{} is {}; it must be {}", problems[0].key, problems[0].found, problems[0].expected);
+        }
+        secure = std::move(fresh);
+        return std::nullopt;
     }
 
     void start(server& s, std::uint16_t port, std::string_view who)
@@ -262,6 +284,7 @@ struct embedded_cluster::impl {
     asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
     asio::ip::address address;
     tcp::endpoint names_home;
+    server::security secure;
     std::unique_ptr<server> names_at;
     std::vector<place> places;
     asio::system_timer due_timer{io};
@@ -342,6 +365,26 @@ std::optional<std::string> embedded_cluster::create_topic(std::string_view topic
             impl_->cluster.kv[key] = order;
         else
             impl_->cluster.kv.erase(key);
+        return std::nullopt;
+    });
+}
+
+std::optional<std::string> embedded_cluster::set_tls(const std::optional<tls_settings>& settings)
+{
+    return impl_->on_thread([&]() -> std::optional<std::string> {
+        if (auto wrong = impl_->use_tls(settings))
+            return wrong;
+        impl_->names_at->secured = impl_->secure;
+        for (impl::place& p : impl_->places)
+            p.at->secured = impl_->secure;
+        return std::nullopt;
+    });
+}
+
+void embedded_cluster::set_accounts(std::vector<account> accounts)
+{
+    (void)impl_->on_thread([&]() -> std::optional<std::string> {
+        impl_->cluster.access.set(accounts);
         return std::nullopt;
     });
 }

@@ -21,6 +21,22 @@
 
 namespace shunt::cluster {
 
+/// Somebody whom brokers know.
+struct account {
+    std::string access_key, secret_key;
+    std::vector<std::string> topics = {};  ///< that requests may be about; none: all of them
+};
+
+/// The access control of brokers: 1.0 refuses with code 1 and an exception's text, 2.0 (5.3 and later) with code 16.
+enum class acl_form : std::uint8_t { v1, v2 };
+
+/// TLS at the name server and the brokers: paths of PEM files.
+struct tls_settings {
+    std::string certificate, key;
+    std::string ca = {};      ///< of clients, which must have a certificate then; empty: none is asked for
+    bool enforced = true;     ///< false: those who speak plainly are served as well
+};
+
 struct options {
     int brokers = 3;                              ///< 1 to 26
     int queues = 4;                               ///< of a topic that is created by its first message
@@ -32,6 +48,9 @@ struct options {
     bool binary_answers = false;                  ///< answer with binary headers; Java answers with JSON
     std::size_t max_body = 4 * 1024 * 1024;       ///< larger bodies are answered with 13
     std::int32_t version = 477;                   ///< announced in answers: 5.3.2
+    std::vector<account> accounts = {};           ///< none: requests need no signature. Name servers never look at it
+    acl_form acl = acl_form::v2;
+    std::optional<tls_settings> tls = {};
     bool recall = false;                          ///< timed messages can be recalled; brokers refuse it unless told
     std::chrono::milliseconds transaction_timeout{6000};   ///< after so long producers are asked about a half message,
     std::chrono::milliseconds transaction_interval{30000}; ///< then each time after so long,
@@ -123,6 +142,11 @@ public:
 
     /// Creates or changes a topic. Nothing, or what was wrong.
     [[nodiscard]] std::optional<std::string> create_topic(std::string_view topic, const topic_settings& settings = {});
+
+    /// For connections that come from now on. Nothing, or what was wrong: all stays as it was.
+    [[nodiscard]] std::optional<std::string> set_tls(const std::optional<tls_settings>& settings);
+    /// These accounts, and no others, from now on.
+    void set_accounts(std::vector<account> accounts);
 
     /// What was stored, in the order it was stored; only of `topic` unless that is empty.
     [[nodiscard]] std::vector<stored_record> snapshot(std::string_view topic = {}) const;

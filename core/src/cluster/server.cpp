@@ -26,7 +26,8 @@ std::int64_t wall_clock_ms()
 
 class server::connection final : public peer {
 public:
-    connection(server& owner, tcp::socket socket, const tcp::endpoint& remote) : owner_(&owner), socket_(std::move(socket))
+    connection(server& owner, tcp::socket socket, const tcp::endpoint& remote)
+        : owner_(&owner), socket_(std::move(socket)), security_(owner.secured), undecided_(security_.context != nullptr)
     {
         address_.port = remote.port();
         address_.ipv6 = remote.address().is_v6();
@@ -45,7 +46,7 @@ public:
 
     void flush() override
     {
-        if (!writing_ && !closed_ && !out_.empty() && !handling_)
+        if (!writing_ && !closed_ && has_output() && !handling_)
             write();
     }
 
@@ -96,6 +97,11 @@ private:
         if (closed_ || ending_ || reading_)
             return;
         reading_ = true;
+        if (undecided_ || tls_ != nullptr) {
+            socket_.async_read_some(asio::buffer(cipher_.grab(read_size), read_size),
+                                    [self = self()](const error_code& ec, std::size_t size) { self->on_read(ec, size); });
+            return;
+        }
         const std::size_t room = std::max(read_size, wanted_ > in_.size() ? wanted_ - in_.size() : 0);
         socket_.async_read_some(asio::buffer(in_.grab(room), room),
                                 [self = self()](const error_code& ec, std::size_t size) { self->on_read(ec, size); });
@@ -111,7 +117,11 @@ private:
             close();
             return;
         }
-        in_.advance(size);
+        if (!take(size)) {
+            ending_ = true;
+            finish_if_written();
+            return;
+        }
         handle();
         if (closed_)
             return;
@@ -123,6 +133,29 @@ private:
             if (out_.size() < max_unwritten)
                 read();
         }
+    }
+
+    [[nodiscard]] bool has_output() const noexcept { return !out_.empty() || (tls_ != nullptr && tls_->has_output()); }
+
+    /// Takes what was read into in_. False: the connection is to end.
+    bool take(std::size_t size)
+    {
+        if (!undecided_ && tls_ == nullptr) {
+            in_.advance(size);
+            return true;
+        }
+        cipher_.advance(size);
+        if (std::exchange(undecided_, false)) {
+            constexpr char handshake = 0x16;  // as real servers tell the two apart
+            if (cipher_.view().front() != handshake) {
+                in_.put(cipher_.view());
+                return !security_.enforced;
+            }
+            tls_ = tls::session::server(security_.context);
+        }
+        const tls::session::status s = tls_->received(cipher_.view(), in_);
+        cipher_.clear();
+        return s == tls::session::status::more;
     }
 
     void handle()
@@ -153,6 +186,12 @@ private:
     {
         writing_ = true;
         std::swap(out_, unwritten_);
+        if (tls_ != nullptr) {
+            if (!unwritten_.empty())
+                tls_->write(unwritten_.view());
+            unwritten_.clear();
+            tls_->take_output(unwritten_);
+        }
         asio::async_write(socket_, asio::buffer(unwritten_.data(), unwritten_.size()),
                           [self = self()](const error_code& ec, std::size_t) { self->on_written(ec); });
     }
@@ -180,7 +219,7 @@ private:
     {
         if (writing_ || closed_)
             return;
-        if (!out_.empty()) {
+        if (has_output()) {
             write();
             return;
         }
@@ -189,6 +228,10 @@ private:
 
     server* owner_;
     tcp::socket socket_;
+    const security security_;
+    bool undecided_;  // nothing was read yet that tells whether it speaks TLS
+    std::unique_ptr<tls::session> tls_;
+    wire::buffer cipher_;
     wire::buffer in_, unwritten_;
     std::size_t wanted_ = 0;
     bool reading_ = false, writing_ = false, handling_ = false, ending_ = false, closed_ = false;

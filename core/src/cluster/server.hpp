@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cluster/service.hpp>
+#include <tls/session.hpp>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -55,6 +56,12 @@ public:
     [[nodiscard]] bool listening() const noexcept { return listening_; }
     [[nodiscard]] std::uint16_t port() const noexcept { return endpoint_.port(); }
     void close() noexcept;
+
+    struct security {
+        std::shared_ptr<tls::context> context;  ///< null: connections are plain
+        bool enforced = true;                   ///< plain ones are closed
+    };
+    security secured;  ///< of connections that come from now on
 
 private:
     class connection;

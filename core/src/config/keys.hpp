@@ -27,6 +27,10 @@ inline constexpr plain_text name_server_url_rule{is_name_server_url, "http://HOS
 [[nodiscard]] inline bool is_record(std::string_view path) noexcept { return path.empty() || is_path(path); }
 inline constexpr plain_text record_rule{is_record, "a file to write to, of at most 4095 bytes; or empty: none", nullptr, "^.{0,4095}$"};
 
+/// A file that is read, or none.
+[[nodiscard]] inline bool is_optional_path(std::string_view path) noexcept { return path.empty() || is_path(path); }
+inline constexpr plain_text optional_path_rule{is_optional_path, "a path of at most 4095 bytes; or empty: none", nullptr, "^.{0,4095}$"};
+
 /// Every key of [producer] but name_servers, in the order of config/shunt.toml: f(key, rule, member, what it is).
 template <typename F>
 void each_producer_key(F f)
@@ -95,6 +99,41 @@ void each_producer_key(F f)
       "a file that the run is written to at its end, for shunt simulate; with {topic} in its name one for each topic");
     f("trace", trace_rule, &o::trace, "topics whose sends are written to RocketMQ's message trace; empty: none");
     f("trace_topic", topic_rule(), &o::trace_topic, "where those records go");
+}
+
+/// [acl] and a file of credentials: f(key, rule, member, what it is).
+template <typename F>
+void each_credential_key(F f)
+{
+    f("access_key", access_key_rule(), &credentials::access_key, "who we are: an access key, or a user's name");
+    f("secret_key", secret_rule(), &credentials::secret_key, "what requests are signed with");
+    f("security_token", security_token_rule(), &credentials::security_token, "of temporary credentials; empty: none");
+}
+
+/// The other keys of [acl]. `file` is relative to the configuration's folder.
+template <typename F>
+void each_acl_key(F f)
+{
+    f("file", optional_path_rule, &acl_options::file,
+      "a TOML file with these three keys instead; whenever it changes it is taken over; empty: none");
+    f("environment", variable_rule(), &acl_options::environment,
+      "P: the variables P_ACCESS_KEY, P_SECRET_KEY and P_SECURITY_TOKEN instead; empty: none");
+}
+
+/// [tls]. Paths are relative to the configuration's folder.
+template <typename F>
+void each_tls_key(F f)
+{
+    using o = tls_options;
+    f("enabled", flag{}, &o::enabled, "name servers and brokers are spoken to under TLS, all of them");
+    f("ca", optional_path_rule, &o::ca, "a PEM file with the authorities that are trusted; empty: those of the system");
+    f("certificate", optional_path_rule, &o::certificate, "a PEM file with our certificate and what leads up to its authority; empty: none");
+    f("key", optional_path_rule, &o::key, "a PEM file with its private key");
+    f("key_password", secret_rule(), &o::key_password, "that opens it; empty: none is needed");
+    f("server_name", server_name_rule(), &o::server_name, "the name certificates must be for; empty: the host or address that is connected to");
+    f("min_version", enumerated<tls_version>{{{"1.2", "1.3"}}}, &o::min_version, "older ones are refused");
+    f("verify", enumerated<tls_verify>{{{"full", "chain", "none"}}}, &o::verify,
+      "full: the certificate is right and for the name | chain: for whatever name | none: nothing is looked at, anybody may listen in");
 }
 
 /// Every key of [swap].

@@ -1,5 +1,6 @@
 #include <config/load.hpp>
 
+#include <config/credentials.hpp>
 #include <config/keys.hpp>
 #include <config/names.hpp>
 #include <config/tables.hpp>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -131,6 +133,50 @@ void check_admin(const producer_options& o, const key_book& book, std::vector<pr
                 "or listen = \"unix:PATH\", or verbs = false");
 }
 
+/// What a key says is left out, since another one says it already.
+void add_one_too_many(const key_book& book, std::string_view key, std::string found, std::string_view other, std::vector<problem>& problems)
+{
+    add_problem(problems, book.place(key), std::string(key), std::move(found), fmt::format("left out: {} is set", other));
+}
+
+void check_acl(const acl_options& o, const key_book& book, std::vector<problem>& problems)
+{
+    if (!book.all_right({"acl", "acl.access_key", "acl.secret_key", "acl.security_token", "acl.file", "acl.environment"}))
+        return;
+    const bool any = !o.keys.access_key.empty() || !o.keys.secret_key.empty() || !o.keys.security_token.empty();
+    if (any)
+        check_credentials(o.keys, book.place("acl"), "acl.", problems);
+    std::string_view source = any ? "acl.access_key" : "";
+    const std::array<std::pair<std::string_view, const std::string&>, 2> others{{{"acl.file", o.file}, {"acl.environment", o.environment}}};
+    for (const auto& [key, text] : others) {
+        if (text.empty())
+            continue;
+        if (!source.empty())
+            add_one_too_many(book, key, in_marks(text), source, problems);
+        else
+            source = key;
+    }
+    if (o.provider == nullptr)
+        return;
+    if (!source.empty())
+        add_one_too_many(book, "acl.provider", "a function", source, problems);
+    check_value(o.refresh, duration{milliseconds(10), std::chrono::hours(24)}, "acl.refresh", {}, problems);
+}
+
+void check_tls(const producer_options& o, const key_book& book, std::vector<problem>& problems)
+{
+    if (!book.all_right({"tls", "tls.enabled", "tls.certificate", "tls.key"}))
+        return;
+    const tls_options& t = o.tls;
+    if (t.certificate.empty() != t.key.empty()) {
+        const std::string_view missing = t.key.empty() ? "tls.key" : "tls.certificate", there = t.key.empty() ? "tls.certificate" : "tls.key";
+        add_problem(problems, book.place(there), std::string(missing), "not set", fmt::format("set, for {} is", there));
+    }
+    if (t.enabled && o.embedded)
+        add_problem(problems, book.place("tls.enabled"), "tls.enabled", "true", "false, for the cluster inside this process speaks no TLS",
+                    "shunt cluster --tls-certificate does");
+}
+
 void check_together(const producer_options& o, const key_book& book, std::vector<problem>& problems)
 {
     check_admin(o, book, problems);
@@ -139,6 +185,8 @@ void check_together(const producer_options& o, const key_book& book, std::vector
     check_where_to_send(o, book, problems);
     check_backoff(o, book, problems);
     check_bindings(o, book, problems);
+    check_acl(o.acl, book, problems);
+    check_tls(o, book, problems);
 }
 
 // ---- reading a file ----
@@ -155,6 +203,8 @@ public:
     void run()
     {
         read_producer();
+        read_acl();
+        read_tls();
         read_log();
         read_swap();
         read_admin();
@@ -195,15 +245,37 @@ private:
         each_producer_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
             if (key == "name_server_url")
                 read_name_servers(producer);  // in the order of config/shunt.toml
-            const std::string path = producer.path_of(key);
-            if (const setting* found = producer.find(key))
-                book_.places[path] = found->where;
-            if (producer.read(key, rule, out_.options.*member) == presence::wrong)
-                book_.wrong.insert(path);
+            read_key(producer, key, rule, out_.options.*member);
         });
-        if (std::string& record = out_.options.record; !record.empty())
-            record = (std::filesystem::path(folder_) / record).lexically_normal().string();
+        from_folder(out_.options.record);
         finish(producer);
+    }
+
+    template <typename Rule, typename T>
+    void read_key(table_reader& reader, std::string_view key, const Rule& rule, T& out)
+    {
+        const std::string path = reader.path_of(key);
+        if (const setting* found = reader.find(key))
+            book_.places[path] = found->where;
+        if (reader.read(key, rule, out) == presence::wrong)
+            book_.wrong.insert(path);
+    }
+
+    // A path in the file starts at the file's folder.
+    void from_folder(std::string& file) const
+    {
+        if (!file.empty())
+            file = (std::filesystem::path(folder_) / file).lexically_normal().string();
+    }
+
+    void read_acl()
+    {
+        table_reader acl = table("acl");
+        acl_options& o = out_.options.acl;
+        each_credential_key([&](std::string_view key, const auto& rule, auto member, std::string_view) { read_key(acl, key, rule, o.keys.*member); });
+        each_acl_key([&](std::string_view key, const auto& rule, auto member, std::string_view) { read_key(acl, key, rule, o.*member); });
+        from_folder(o.file);
+        finish(acl);
     }
 
     void read_name_servers(table_reader& producer)
@@ -255,6 +327,16 @@ private:
         if (std::find(servers.begin(), servers.end(), *address) != servers.end())
             add_problem(problems_, value.where, path, shown(value), "a name server not named before");
         servers.push_back(*address);
+    }
+
+    void read_tls()
+    {
+        table_reader tls = table("tls");
+        tls_options& o = out_.options.tls;
+        each_tls_key([&](std::string_view key, const auto& rule, auto member, std::string_view) { read_key(tls, key, rule, o.*member); });
+        for (std::string* file : {&o.ca, &o.certificate, &o.key})
+            from_folder(*file);
+        finish(tls);
     }
 
     void read_log()
@@ -431,30 +513,38 @@ loaded load_text(std::string_view text, const std::string& file, std::vector<pro
     return load(text, file, std::filesystem::path(file).parent_path().string(), problems);
 }
 
-loaded load_file(const std::string& path, std::vector<problem>& problems)
+std::optional<std::string> read_text_file(const std::string& path, std::vector<problem>& problems)
 {
-    loaded none;
-    none.options.file = path;
     const source_position where{printable(path), 0, 0};
     if (!is_path(path)) {
         add_problem(problems, where, "", path.empty() ? "an empty path" : fmt::format("a path of {} bytes", path.size()),
                     path_rule().expected());
-        return none;
+        return std::nullopt;
     }
     std::string text;
     int error = 0;
     if (!read_whole(path, text, error)) {
         add_problem(problems, where, "", error == EISDIR ? "a folder" : fmt::format("cannot be read: {}", system_words(error)),
                     "a file that can be read");
-        return none;
+        return std::nullopt;
     }
     if (text.size() > max_file_bytes) {
         add_problem(problems, where, "", fmt::format("more than {} bytes", max_file_bytes),
-                    fmt::format("a configuration of at most {} bytes", max_file_bytes));
-        return none;
+                    fmt::format("a file of at most {} bytes", max_file_bytes));
+        return std::nullopt;
     }
+    return text;
+}
+
+loaded load_file(const std::string& path, std::vector<problem>& problems)
+{
+    loaded none;
+    none.options.file = path;
+    const auto text = read_text_file(path, problems);
+    if (!text)
+        return none;
     std::error_code ignored;
-    return load(text, path, std::filesystem::absolute(path, ignored).parent_path().string(), problems);
+    return load(*text, path, std::filesystem::absolute(path, ignored).parent_path().string(), problems);
 }
 
 chosen_policy policy_of(const producer_options& options, std::string_view topic) noexcept
@@ -480,6 +570,12 @@ std::vector<problem> check_options(const producer_options& o)
         check_value(o.*member, rule, fmt::format("producer.{}", key), {}, problems);
     });
     check_value(o.log_level, log_level_rule(), "log.level", {}, problems);
+    each_acl_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
+        check_value(o.acl.*member, rule, fmt::format("acl.{}", key), {}, problems);
+    });
+    each_tls_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
+        check_value(o.tls.*member, rule, fmt::format("tls.{}", key), {}, problems);
+    });
     each_swap_key([&](std::string_view key, const auto& rule, auto member, std::string_view) {
         check_value(o.swap.*member, rule, fmt::format("swap.{}", key), {}, problems);
     });

@@ -7,6 +7,7 @@
 
 #include <shunt/options.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -29,6 +30,9 @@ struct loaded {
 [[nodiscard]] loaded load_text(std::string_view text, const std::string& file, std::vector<problem>& problems);
 /// The same for a file; its folder is taken as an absolute path, so that a later change of directory means nothing.
 [[nodiscard]] loaded load_file(const std::string& path, std::vector<problem>& problems);
+
+/// The text of a file of at most max_file_bytes. Nothing: a problem about the file was appended.
+[[nodiscard]] std::optional<std::string> read_text_file(const std::string& path, std::vector<problem>& problems);
 
 /// Options made in code, by the rules for files: names, ranges, what fits together.
 [[nodiscard]] std::vector<problem> check_options(const producer_options& options);

@@ -302,6 +302,55 @@ plain_text client_id_rule()
     return {is_client_id, "at most 255 printable ASCII characters without blanks, or \"\" for one made by shunt", nullptr, "^[!-~]{0,255}$"};
 }
 
+bool is_server_name(std::string_view text) noexcept
+{
+    return text.size() <= 253 && all_of(text, [](char c) { return is_letter_or_digit(c) || c == '.' || c == '-' || c == '_' || c == ':'; });
+}
+
+plain_text server_name_rule()
+{
+    return {is_server_name, "a host's name or address without a port, or \"\" for none", nullptr, "^[a-zA-Z0-9._:-]{0,253}$"};
+}
+
+bool is_access_key(std::string_view text) noexcept { return is_client_id(text); }
+
+plain_text access_key_rule()
+{
+    return {is_access_key, "at most 255 printable ASCII characters without blanks, or \"\" for none", nullptr, "^[!-~]{0,255}$"};
+}
+
+namespace {
+
+template <std::size_t Most>
+bool is_secret(std::string_view text) noexcept
+{
+    return text.size() <= Most && all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+}  // namespace
+
+secret_text secret_rule()
+{
+    return {{is_secret<1024>, "at most 1024 printable ASCII characters without blanks, in quotes", nullptr, "^[!-~]{0,1024}$"}};
+}
+
+secret_text security_token_rule()
+{
+    return {{is_secret<8192>, "at most 8192 printable ASCII characters without blanks, in quotes", nullptr, "^[!-~]{0,8192}$"}};
+}
+
+bool is_variable(std::string_view text) noexcept
+{
+    return text.size() <= 255 && (text.empty() || text.front() < '0' || text.front() > '9') &&
+           all_of(text, [](char c) { return is_letter_or_digit(c) || c == '_'; });
+}
+
+plain_text variable_rule()
+{
+    return {is_variable, "the beginning of variables' names: at most 255 of A-Z a-z 0-9 _, no digit first; or \"\" for none", nullptr,
+            "^([a-zA-Z_][a-zA-Z0-9_]{0,254})?$"};
+}
+
 bool is_namespace(std::string_view text) noexcept
 {
     return text.empty() || (has_length(text, 64) && all_of(text, [](char c) { return is_letter_or_digit(c) || c == '_' || c == '-'; }));

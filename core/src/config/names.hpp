@@ -28,6 +28,9 @@ namespace shunt::config {
 [[nodiscard]] bool is_plain_name(std::string_view) noexcept;
 [[nodiscard]] bool is_room(std::string_view) noexcept;  ///< a plain name, or empty: none
 [[nodiscard]] bool is_client_id(std::string_view) noexcept;
+[[nodiscard]] bool is_server_name(std::string_view) noexcept;  ///< a name or an address, without a port; empty: none
+[[nodiscard]] bool is_access_key(std::string_view) noexcept;  ///< empty: none
+[[nodiscard]] bool is_variable(std::string_view) noexcept;  ///< the name of one in the environment; empty: none
 [[nodiscard]] bool is_namespace(std::string_view) noexcept;  ///< or a unit's name; empty: none
 [[nodiscard]] bool is_path(std::string_view) noexcept;  ///< not empty, no NUL, at most 4095 bytes
 [[nodiscard]] bool is_sha256(std::string_view) noexcept;
@@ -54,6 +57,11 @@ struct http_url {
 [[nodiscard]] plain_text broker_name_rule();
 [[nodiscard]] plain_text room_rule();
 [[nodiscard]] plain_text client_id_rule();
+[[nodiscard]] plain_text server_name_rule();
+[[nodiscard]] plain_text access_key_rule();
+[[nodiscard]] secret_text secret_rule();  ///< a secret or a password; empty: none
+[[nodiscard]] secret_text security_token_rule();  ///< of temporary credentials; empty: none
+[[nodiscard]] plain_text variable_rule();
 [[nodiscard]] plain_text namespace_rule();  ///< of a namespace or a unit; empty: none
 [[nodiscard]] plain_text path_rule();
 [[nodiscard]] plain_text sha256_rule();

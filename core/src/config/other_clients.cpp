@@ -19,7 +19,7 @@ namespace {
 using enum other_client;
 using form = value_form;
 
-constexpr std::string_view producer = "producer", default_policy = "policies.default";
+constexpr std::string_view producer = "producer", acl = "acl", tls_table = "tls", default_policy = "policies.default";
 
 // Why there is no such setting. Said by several rows.
 constexpr std::string_view handlers = "handlers run on the executor they are bound to, others on one callback thread";
@@ -28,8 +28,9 @@ constexpr std::string_view one_thread = "one I/O thread; a producer made with an
 constexpr std::string_view system_buffers = "the system's sizes";
 constexpr std::string_view own_id = "every producer has connections of its own; `client_id` is what brokers see";
 constexpr std::string_view whole_url = "the whole address: http://HOST:PORT/PATH";
-constexpr std::string_view no_acl = "access control is not there yet";
-constexpr std::string_view no_tls = "TLS is not there yet";
+constexpr std::string_view is_signed = "every request is signed then";
+constexpr std::string_view own_file = "or in a file of its own, see `file`";
+constexpr std::string_view is_verified = "certificates are verified, see `verify`";
 constexpr std::string_view traced = "a pattern of topics; where to: `trace_topic`";
 constexpr std::string_view old_namespace = "the kind that is part of the names";
 constexpr std::string_view one_attempts = "sync and async alike; the first try is counted";
@@ -112,16 +113,16 @@ constexpr other_setting all[] = {
     {java, "clientSocketRcvBufSize", "", "", "", form::none, system_buffers},
     {java, "clientCloseSocketIfTimeout", "true", "", "", form::none, "a late answer closes no connection, and fails no other send"},
     {java, "rocketmq.serialize.type", "JSON", producer, "format", form::lower_case},
-    {java, "accessKey", "", "", "", form::none, no_acl},
-    {java, "secretKey", "", "", "", form::none, no_acl},
-    {java, "securityToken", "", "", "", form::none, no_acl},
-    {java, "useTLS", "false", "", "", form::none, no_tls},
-    {java, "tls.enable", "false", "", "", form::none, no_tls},
-    {java, "tls.test.mode.enable", "true", "", "", form::none, no_tls},
-    {java, "tls.client.authServer", "false", "", "", form::none, no_tls},
-    {java, "tls.client.certPath", "", "", "", form::none, no_tls},
-    {java, "tls.client.keyPath", "", "", "", form::none, no_tls},
-    {java, "tls.client.trustCertPath", "", "", "", form::none, no_tls},
+    {java, "accessKey", "", acl, "access_key", form::none, is_signed},
+    {java, "secretKey", "", acl, "secret_key", form::none, own_file},
+    {java, "securityToken", "", acl, "security_token", form::none, "of temporary credentials"},
+    {java, "useTLS", "false", tls_table, "enabled", form::same, is_verified},
+    {java, "tls.enable", "false", tls_table, "enabled", form::same, is_verified},
+    {java, "tls.test.mode.enable", "true", tls_table, "verify", form::none, "theirs trusts any certificate: `verify = \"none\"`"},
+    {java, "tls.client.authServer", "false", tls_table, "verify", form::none, "on by default"},
+    {java, "tls.client.certPath", "", tls_table, "certificate", form::same, "PEM"},
+    {java, "tls.client.keyPath", "", tls_table, "key", form::same, "PEM"},
+    {java, "tls.client.trustCertPath", "", tls_table, "ca", form::same, "PEM"},
 
     // The Spring starter: rocketmq.* of application.yml.
     {spring, "rocketmq.name-server", "", producer, "name_servers", form::servers},
@@ -135,11 +136,11 @@ constexpr other_setting all[] = {
     {spring, "rocketmq.producer.retry-times-when-send-async-failed", "2", producer, "attempts", form::retries, one_attempts},
     {spring, "rocketmq.producer.retry-next-server", "false", producer, "retry_flush_late", form::same},
     {spring, "rocketmq.producer.max-message-size", "4194304 B", producer, "max_body", form::bytes},
-    {spring, "rocketmq.producer.access-key", "", "", "", form::none, no_acl},
-    {spring, "rocketmq.producer.secret-key", "", "", "", form::none, no_acl},
+    {spring, "rocketmq.producer.access-key", "", acl, "access_key", form::none, is_signed},
+    {spring, "rocketmq.producer.secret-key", "", acl, "secret_key", form::none, own_file},
     {spring, "rocketmq.producer.enable-msg-trace", "false", producer, "trace", form::all_topics, traced},
     {spring, "rocketmq.producer.customized-trace-topic", "RMQ_SYS_TRACE_TOPIC", producer, "trace_topic", form::same, "with `trace`"},
-    {spring, "rocketmq.producer.tls-enable", "false", "", "", form::none, no_tls},
+    {spring, "rocketmq.producer.tls-enable", "false", tls_table, "enabled", form::same, is_verified},
 
     // The classic C++ client: DefaultMQProducer of rocketmq-client-cpp.
     {cpp, "setGroupName", "", producer, "group", form::same},
@@ -161,9 +162,9 @@ constexpr other_setting all[] = {
     {cpp, "setLogPath", "", "", "", form::none, "the log goes to standard error"},
     {cpp, "setLogFileSizeAndNum", "100 MB, 3", "", "", form::none, "the log goes to standard error"},
     {cpp, "setMessageTrace", "false", producer, "trace", form::all_topics, traced},
-    {cpp, "setSessionCredentials", "", "", "", form::none, no_acl},
-    {cpp, "setEnableSsl", "false", "", "", form::none, no_tls},
-    {cpp, "setSslPropertyFile", "", "", "", form::none, no_tls},
+    {cpp, "setSessionCredentials", "", acl, "access_key", form::none, "and `secret_key`"},
+    {cpp, "setEnableSsl", "false", tls_table, "enabled", form::same, is_verified},
+    {cpp, "setSslPropertyFile", "", tls_table, "certificate", form::none, "and `key`, `ca`"},
 
     // The Go client: options of rocketmq-client-go v2's producer.
     {go, "WithGroupName", "DEFAULT_PRODUCER", producer, "group", form::same},
@@ -185,8 +186,8 @@ constexpr other_setting all[] = {
     {go, "WithRemotingTimeout", "15 s, 120 s, 120 s", producer, "connect_timeout", form::none,
      "the first of the three; answers have the time of their send"},
     {go, "WithInterceptor", "", "", "", form::none, "`send_observer`; a receipt tells every attempt"},
-    {go, "WithCredentials", "", "", "", form::none, no_acl},
-    {go, "WithTls", "false", "", "", form::none, no_tls},
+    {go, "WithCredentials", "", acl, "access_key", form::none, "and `secret_key`, `security_token`"},
+    {go, "WithTls", "false", tls_table, "enabled", form::same, is_verified},
     {go, "WithTrace", "", producer, "trace", form::none, traced},
 };
 
@@ -343,7 +344,7 @@ std::optional<other_meaning> look_up(std::string_view key, const setting& value,
     if (begin == end)
         return std::nullopt;
     const other_setting& first = *begin->second;
-    if (first.key.starts_with(key) && first.key.size() <= key.size() + 1)
+    if (first.table == table && first.key.starts_with(key) && first.key.size() <= key.size() + 1)
         return std::nullopt;  // "name_server": ours, misspelt
     std::vector<other_client> of;
     for (auto i = begin; i != end; ++i)

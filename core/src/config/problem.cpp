@@ -24,6 +24,14 @@ std::string to_string(const problem& p)
     return text;
 }
 
+std::string lines(const std::vector<problem>& problems)
+{
+    std::string text;
+    for (const problem& p : problems)
+        text += (text.empty() ? "" : "\n") + to_string(p);
+    return text;
+}
+
 void add_problem(std::vector<problem>& to, const source_position& where, std::string key, std::string found,
                  std::string expected, std::string hint)
 {

@@ -27,6 +27,9 @@ struct problem {
 /// "shunt.toml:14:12: producer.attempts is 'three'; it must be a whole number from 1 to 16 (hint)".
 [[nodiscard]] std::string to_string(const problem&);
 
+/// One a line.
+[[nodiscard]] std::string lines(const std::vector<problem>&);
+
 /// Appends a problem at `where`.
 void add_problem(std::vector<problem>& to, const source_position& where, std::string key, std::string found,
                  std::string expected, std::string hint = {});

@@ -116,6 +116,29 @@ json::object producer_table()
     return table(std::move(keys));
 }
 
+json::object acl_table()
+{
+    json::object keys;
+    const acl_options normally;
+    each_credential_key([&](std::string_view key, const auto& rule, auto member, std::string_view description) {
+        keys[key] = as_schema(rule, description, normally.keys.*member);
+    });
+    each_acl_key([&](std::string_view key, const auto& rule, auto member, std::string_view description) {
+        keys[key] = as_schema(rule, description, normally.*member);
+    });
+    return table(std::move(keys));
+}
+
+json::object tls_table()
+{
+    json::object keys;
+    const tls_options normally;
+    each_tls_key([&](std::string_view key, const auto& rule, auto member, std::string_view description) {
+        keys[key] = as_schema(rule, description, normally.*member);
+    });
+    return table(std::move(keys));
+}
+
 json::object swap_table()
 {
     const swap_options normally;
@@ -225,6 +248,8 @@ std::string json_schema()
         {"additionalProperties", false},
         {"properties",
          {{"producer", producer_table()},
+          {"acl", acl_table()},
+          {"tls", tls_table()},
           {"log", table({{"level", as_schema(log_level_rule(), "what is told on standard error", producer_options().log_level)}})},
           {"swap", swap_table()},
           {"admin", admin_table()},

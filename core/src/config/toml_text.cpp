@@ -1,6 +1,7 @@
 #include <config/toml_text.hpp>
 
 #include <config/text_scan.hpp>
+#include <config/value.hpp>
 
 #include <strategy/settings_check.hpp>
 
@@ -382,6 +383,19 @@ std::string toml_float(double value)
     return text.find_first_of(".e") == text.npos ? text + ".0" : text;
 }
 
+// A value that cannot be read may be a secret all the same: nothing of its line is shown.
+void hide_secret(std::string_view text, problem& p)
+{
+    const std::string_view line = line_of(text, p.line);
+    for (const std::string_view name : {"secret_key", "security_token", "key_password"}) {
+        if (!has(line, name))
+            continue;
+        p.found = not_shown;
+        if (!p.hint.empty())
+            p.hint = "text stands in quotes, one key a line";
+    }
+}
+
 }  // namespace
 
 setting parse_toml(std::string_view text, const std::string& file, std::vector<problem>& problems)
@@ -396,6 +410,7 @@ setting parse_toml(std::string_view text, const std::string& file, std::vector<p
     const text_scan scan = scan_text(text, shown_file);
     if (scan.wrong) {
         problems.push_back(*scan.wrong);
+        hide_secret(text, problems.back());
         return {};
     }
     try {
@@ -406,6 +421,7 @@ setting parse_toml(std::string_view text, const std::string& file, std::vector<p
         return out;
     } catch (const toml::parse_error& e) {
         problems.push_back(syntax_problem(text, scan, shown_file, e));
+        hide_secret(text, problems.back());
         return {};
     } catch (const parser_confused&) {
         const std::uint32_t line = confusing_line(text);
@@ -413,6 +429,7 @@ setting parse_toml(std::string_view text, const std::string& file, std::vector<p
         const bool header = content.substr(0, 1) == "[";
         add_problem(problems, {shown_file, line, 1}, "", in_marks(content), header ? "a table header" : "TOML syntax",
                     header ? key_hint : "");
+        hide_secret(text, problems.back());
         return {};
     }
 }

@@ -225,7 +225,7 @@ std::string plain_text::hint(const setting& v) const
 std::string secret_text::shown(const setting& v)
 {
     const std::string* s = v.as<std::string>();
-    return s == nullptr ? config::shown(v) : fmt::format("a text of {} bytes", s->size());
+    return s == nullptr ? std::string(not_shown) : fmt::format("a text of {} bytes", s->size());
 }
 
 std::string choice::expected() const

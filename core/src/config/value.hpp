@@ -141,6 +141,9 @@ struct enumerated {
 /// The same for a value that stands in a file as this TOML: its quotes become '...'.
 [[nodiscard]] std::string shown_toml(const std::string& toml);
 
+/// What is said instead of a secret.
+inline constexpr std::string_view not_shown = "a value that is not shown";
+
 /// Reads `value` by `rule`. Nothing: a problem about `key` was appended.
 template <typename Rule>
 std::optional<typename Rule::value> read(const setting& value, const std::string& key, const Rule& rule,

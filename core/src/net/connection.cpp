@@ -57,7 +57,10 @@ void connection::batch::clear() noexcept
 {
     if (bytes.capacity() > keep_write_buffer)
         bytes.release();
+    if (cipher.capacity() > keep_write_buffer)
+        cipher.release();
     bytes.clear();
+    cipher.clear();
     oneway.clear();
     buffers.clear();
 }
@@ -68,7 +71,10 @@ connection::connection(links& owner, std::string address)
     connect_timer_.owner = this;
     connect_timer_.expired = [](timer_hook& hook) {
         connection& c = *static_cast<connect_hook&>(hook).owner;
-        c.fail_waiting("no connection to " + c.address_ + " within " + std::to_string(c.owner_.connect_timeout().count()) + " ms", true);
+        const std::string within = " within " + std::to_string(c.owner_.connect_timeout().count()) + " ms";
+        c.fail_waiting(c.state_ == state::securing ? "no TLS with " + c.address_ + within + "; it may not speak it"
+                                                   : "no connection to " + c.address_ + within,
+                       errc::connect_timeout);
     };
 }
 
@@ -148,28 +154,29 @@ void connection::open()
     const std::uint64_t attempt = ++attempt_;
     auto self = shared_from_this();
     owner_.set_timer(connect_timer_, owner_.now_ns() + std::chrono::nanoseconds(owner_.connect_timeout()).count());
-    owner_.names().resolve(address_, owner_.now_ns(), [self, attempt](const auto& endpoints, const std::string& error) {
+    owner_.names().resolve(address_, owner_.now_ns(), [self, attempt](const auto& found, const std::string& error) {
         if (self->attempt_ != attempt || self->state_ != state::resolving)
             return;
-        if (endpoints.empty()) {
-            self->fail_waiting(error, false);
+        if (found.empty()) {
+            self->fail_waiting(error, errc::connect_failed);
             return;
         }
         self->state_ = state::connecting;
-        self->connect(endpoints, 0, {});
+        self->connect(found, 0, {});
     });
 }
 
-void connection::connect(const std::vector<tcp::endpoint>& endpoints, std::size_t index, std::string last_error)
+void connection::connect(const endpoints& all, std::size_t index, const failure& last)
 {
-    if (index == endpoints.size()) {
-        fail_waiting(last_error, false);
+    if (index == all.size()) {
+        fail_waiting(last.text, last.why);
         return;
     }
+    state_ = state::connecting;
     error_code ignored;
     socket_.close(ignored);
     const std::uint64_t attempt = attempt_;
-    socket_.async_connect(endpoints[index], [self = shared_from_this(), endpoints, index, attempt](const error_code& ec) {
+    socket_.async_connect(all[index], [self = shared_from_this(), all, index, attempt](const error_code& ec) {
         if (self->attempt_ != attempt || self->state_ != state::connecting)
             return;
         self->owner_.refresh();
@@ -177,7 +184,11 @@ void connection::connect(const std::vector<tcp::endpoint>& endpoints, std::size_
         error_code ends;
         const bool own_peer = !ec && self->socket_.local_endpoint(ends) == self->socket_.remote_endpoint(ends) && !ends;
         if (ec || own_peer) {
-            self->connect(endpoints, index + 1, address_of(endpoints[index]) + ": " + (own_peer ? "connected to itself" : ec.message()));
+            self->connect(all, index + 1, {address_of(all[index]) + ": " + (own_peer ? "connected to itself" : ec.message())});
+            return;
+        }
+        if (self->owner_.certificates != nullptr) {
+            self->secure(all, index);
             return;
         }
         self->connected_now();
@@ -194,7 +205,8 @@ void connection::connected_now()
     socket_.set_option(tcp::no_delay(true), ignored);
     socket_.non_blocking(true, ignored);
     last_read_ns_ = 0;
-    in_.clear();
+    if (tls_ == nullptr)
+        in_.clear();  // else it has what came with the end of the handshake
     read();
     if (owner_.on_up)
         owner_.on_up(*this);
@@ -212,10 +224,11 @@ void connection::put_waiting()
     }
 }
 
-void connection::fail_waiting(std::string_view text, bool timed_out)
+void connection::fail_waiting(std::string_view text, errc why_refused)
 {
     ++attempt_;
     error_code ignored;
+    end_tls();
     socket_.close(ignored);
     owner_.clear_timer(connect_timer_);
     state_ = retired_ ? state::closed : state::idle;
@@ -232,7 +245,7 @@ void connection::fail_waiting(std::string_view text, bool timed_out)
         reply rep;
         rep.how = send::ending::refused;
         rep.text = why;
-        rep.connecting = timed_out;
+        rep.why = why_refused;
         r.finished(rep);
     }
     owner_.turn();
@@ -281,7 +294,10 @@ void connection::put(request& r)
     }
     r.flush_ = flush_;
     r.put_ns_ = owner_.now_ns();
-    r.encode(out_->bytes, r.opaque_);
+    if (owner_.signer == nullptr) [[likely]]
+        r.encode(out_->bytes, r.opaque_);
+    else
+        encode_signed(r);
     const std::string_view tail = r.tail();
     if (tail.size() < gather_from) {
         out_->bytes.put(tail);
@@ -291,9 +307,16 @@ void connection::put(request& r)
     out_->tails.push_back({out_->bytes.size(), &r, tail});
 }
 
+void connection::encode_signed(request& r)
+{
+    const std::size_t start = out_->bytes.size();
+    r.encode(out_->bytes, r.opaque_);
+    owner_.signer->sign(out_->bytes, start, r.tail());
+}
+
 void connection::flush()
 {
-    if (writing_ != nullptr || state_ != state::up || out_->empty())
+    if (writing_ != nullptr || state_ != state::up || (out_->empty() && (tls_ == nullptr || !tls_->has_output())))
         return;
     writing_ = std::exchange(out_, spare_ != nullptr ? std::move(spare_) : std::make_shared<batch>());
     spare_.reset();
@@ -308,6 +331,8 @@ void connection::flush()
     }
     if (done < b.bytes.size())
         b.buffers.emplace_back(b.bytes.data() + done, b.bytes.size() - done);
+    if (tls_ != nullptr) [[unlikely]]
+        encrypt(b);
     const buffer_run run{b.buffers.data(), b.buffers.data() + b.buffers.size()};
     const auto more = [this](const error_code& ec, std::size_t) -> std::size_t {
         progress_ns_ = monotonic_ns();
@@ -360,20 +385,26 @@ std::int64_t connection::latency_of(const request& r) const noexcept
 
 void connection::read()
 {
-    char* to = in_.grab(read_size);
-    socket_.async_read_some(asio::buffer(to, in_.capacity() - in_.size()),
+    wire::buffer& in = tls_ == nullptr ? in_ : cipher_in_;
+    char* to = in.grab(read_size);
+    socket_.async_read_some(asio::buffer(to, in.capacity() - in.size()),
                             [self = shared_from_this(), attempt = attempt_](const error_code& ec, std::size_t count) {
                                 if (self->attempt_ != attempt || self->state_ != state::up)
                                     return;
                                 self->owner_.refresh();
                                 if (ec) {
                                     const bool closed = ec == asio::error::eof;
-                                    self->fail(send::ending::dropped, closed ? "the peer " + self->address_ + " closed the connection"
+                                    const bool mute = closed && self->last_read_ns_ == 0 && self->tls_ == nullptr;
+                                    self->fail(send::ending::dropped, closed ? "the peer " + self->address_ + " closed the connection" +
+                                                                                   (mute ? " without a word; it may want TLS (see [tls])" : "")
                                                                              : "the connection to " + self->address_ + " was lost: " + ec.message());
                                     self->owner_.turn();
                                     return;
                                 }
-                                self->received(count);
+                                if (self->tls_ == nullptr)
+                                    self->received(count);
+                                else
+                                    self->received_cipher(count);
                             });
 }
 
@@ -478,12 +509,12 @@ bool connection::handle(const wire::frame& f)
 
 // ---- ending ----
 
-void connection::fail(send::ending written_ending, std::string_view text)
+void connection::fail(send::ending written_ending, std::string_view text, errc why_refused)
 {
     if (state_ == state::idle || state_ == state::closed)
         return;
     if (state_ != state::up) {
-        fail_waiting(text, false);
+        fail_waiting(text, why_refused);
         return;
     }
     const auto keep = shared_from_this();
@@ -491,6 +522,7 @@ void connection::fail(send::ending written_ending, std::string_view text)
     ++attempt_;
     state_ = retired_ ? state::closed : state::idle;
     error_code ignored;
+    end_tls();
     socket_.close(ignored);
     owner_.counts().connections.fetch_sub(1, std::memory_order_relaxed);
     const bool not_needed = owner_.closed() || (retired_ && pending_ == 0 && waiting_count_ == 0);
@@ -527,6 +559,7 @@ void connection::fail(send::ending written_ending, std::string_view text)
         reply rep;
         rep.how = r->flush_ < first_unwritten ? written_ending : send::ending::refused;
         rep.text = why;
+        rep.why = why_refused;
         rep.latency_ns = latency_of(*r);
         r->finished(rep);
     }
@@ -551,7 +584,7 @@ void connection::retire()
     leave();
     maybe_retire();
     if (state_ != state::idle && state_ != state::up && state_ != state::closed && waiting_count_ == 0)
-        fail_waiting("not needed any more", false);
+        fail_waiting("not needed any more", errc::connect_failed);
 }
 
 void connection::maybe_retire()

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <net/request.hpp>
+#include <tls/session.hpp>
 #include <wire/buffer.hpp>
 #include <wire/command.hpp>
 
@@ -51,7 +52,12 @@ public:
     [[nodiscard]] std::int64_t last_read_ns() const noexcept { return last_read_ns_; }
 
 private:
-    enum class state : std::uint8_t { idle, resolving, connecting, up, closed };
+    enum class state : std::uint8_t { idle, resolving, connecting, securing, up, closed };
+    struct failure {
+        std::string text;
+        errc why = errc::connect_failed;
+    };
+    using endpoints = std::vector<boost::asio::ip::tcp::endpoint>;
     struct slot {
         request* owner = nullptr;
         std::uint32_t turn = 0;
@@ -65,6 +71,7 @@ private:
             std::string_view tail;
         };
         wire::buffer bytes;
+        wire::buffer cipher;  // under TLS: all of it, as it goes out
         std::vector<gathered> tails;
         std::vector<request*> oneway;
         std::vector<boost::asio::const_buffer> buffers;
@@ -78,10 +85,18 @@ private:
     };
 
     void open();
-    void connect(const std::vector<boost::asio::ip::tcp::endpoint>& endpoints, std::size_t index, std::string last_error);
+    void connect(const endpoints& all, std::size_t index, const failure& last);
     void connected_now();
-    void fail_waiting(std::string_view text, bool timed_out);
+    void fail_waiting(std::string_view text, errc why);
+    // Under TLS (secured.cpp).
+    void secure(const endpoints& all, std::size_t index);
+    void shake(const endpoints& all, std::size_t index);
+    void hear_handshake(const endpoints& all, std::size_t index);
+    void encrypt(batch& b);
+    void received_cipher(std::size_t count);
+    void end_tls();
     void put(request& r);
+    void encode_signed(request& r);
     void take_slot(request& r);
     void free_slot(std::uint32_t index);
     void unlink_waiting(request& r) noexcept;
@@ -89,7 +104,7 @@ private:
     void read();
     void received(std::size_t count);
     bool handle(const wire::frame& f);
-    void fail(send::ending written_ending, std::string_view text);
+    void fail(send::ending written_ending, std::string_view text, errc why = errc::connect_failed);
     void leave();
     void put_waiting();
     [[nodiscard]] bool has_slot() const noexcept;
@@ -117,6 +132,8 @@ private:
     std::shared_ptr<batch> writing_;  // null: no write is under way
     std::shared_ptr<batch> spare_;
 
+    std::unique_ptr<tls::session> tls_;  // null: plain
+    wire::buffer cipher_in_;
     wire::buffer in_;
     wire::command_decoder decoder_;
 

@@ -5,6 +5,7 @@
 #include <net/connection.hpp>
 #include <net/resolver.hpp>
 #include <net/timer_wheel.hpp>
+#include <wire/sign.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -28,7 +29,7 @@ namespace shunt::net {
 
 struct link_counters {
     std::atomic<std::uint64_t> late_answers{0}, bad_frames{0}, connects{0}, connects_failed{0}, connections_lost{0}, writes{0},
-        bytes_written{0}, connections{0};
+        bytes_written{0}, connections{0}, tls_handshakes{0}, tls_resumed{0};
 };
 
 /// All on one executor, one call at a time (a strand, or an io_context with one thread).
@@ -60,6 +61,10 @@ public:
 
     /// Fields that every question tells besides its own. Views of what outlives the links.
     std::vector<wire::field> extra;
+    /// Signs every request; null: they go unsigned. May be exchanged between two turns.
+    std::unique_ptr<wire::signer> signer;
+    /// Of connections that are made from now on; null: they are plain.
+    std::shared_ptr<tls::context> certificates;
     /// Whoever owns the links; handlers that are still to run keep it alive.
     std::weak_ptr<void> lifetime;
     /// A connection came up, or ended (why).

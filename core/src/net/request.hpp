@@ -4,6 +4,7 @@
 
 #include <net/timer_wheel.hpp>
 #include <send/classify.hpp>
+#include <shunt/error.hpp>
 #include <wire/buffer.hpp>
 #include <wire/command.hpp>
 
@@ -20,7 +21,7 @@ struct reply {
     const wire::command* answer = nullptr;  ///< answered only
     std::string_view body;                  ///< answered only
     std::string_view text;                  ///< else: what the network said
-    bool connecting = false;                ///< refused because the connect took too long
+    errc why = errc::connect_failed;        ///< refused only: connect_timeout, certificate_expired, ...
     std::int64_t latency_ns = 0;            ///< from the write to the end; 0 when never written
 };
 

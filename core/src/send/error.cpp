@@ -61,6 +61,12 @@ const char* text_of(errc e) noexcept
     case errc::response_timeout: return "no answer in time";
     case errc::bad_response: return "the broker's answer could not be understood";
     case errc::cancelled: return "the producer closed before the send had ended";
+    case errc::tls_failed: return "TLS with the broker failed";
+    case errc::no_tls: return "the broker does not speak TLS";
+    case errc::certificate_expired: return "the broker's certificate is not valid now";
+    case errc::certificate_wrong_name: return "the broker's certificate is for others";
+    case errc::certificate_untrusted: return "the broker's certificate comes from nobody who is trusted";
+    case errc::certificate_refused: return "the broker refuses our certificate, or that there is none";
     case errc::broker_error: return "the broker did not store the message";
     }
     return "unknown error";

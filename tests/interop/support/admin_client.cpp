@@ -50,7 +50,8 @@ admin_client::admin_client(std::string address, std::chrono::milliseconds limit)
 }
 
 admin_client::admin_client(admin_client&& other) noexcept
-    : address_(std::move(other.address_)), limit_(other.limit_), fd_(std::exchange(other.fd_, -1)), opaque_(other.opaque_)
+    : address_(std::move(other.address_)), limit_(other.limit_), fd_(std::exchange(other.fd_, -1)), opaque_(other.opaque_),
+      signer_(std::move(other.signer_)), certificates_(std::move(other.certificates_)), tls_(std::move(other.tls_))
 {
 }
 
@@ -59,10 +60,16 @@ admin_client::~admin_client()
     close();
 }
 
+void admin_client::sign_as(const std::string& access_key, const std::string& secret_key)
+{
+    signer_ = std::make_unique<wire::signer>(access_key, secret_key, "");
+}
+
 void admin_client::close() noexcept
 {
     if (fd_ >= 0)
         ::close(std::exchange(fd_, -1));
+    tls_.reset();
 }
 
 void admin_client::connect()
@@ -85,6 +92,61 @@ void admin_client::connect()
         close();
         throw std::runtime_error(address_ + ": cannot connect: " + std::generic_category().message(error));
     }
+    if (certificates_ == nullptr)
+        return;
+    tls_ = tls::session::client(certificates_, address_, address_.substr(0, address_.rfind(':')));
+    wire::buffer ignored;
+    while (!tls_->up()) {
+        send({});
+        if (!receive_some(ignored)) {
+            close();
+            throw std::runtime_error(address_ + ": the connection was closed when TLS began");
+        }
+    }
+}
+
+void admin_client::send(std::string_view bytes)
+{
+    wire::buffer wrapped;
+    if (tls_ != nullptr) {
+        tls_->write(bytes);
+        tls_->take_output(wrapped);
+        bytes = wrapped.view();
+    }
+    while (!bytes.empty()) {
+        const auto sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (sent > 0) {
+            bytes.remove_prefix(static_cast<std::size_t>(sent));
+        } else if (errno != EAGAIN || !ready(fd_, POLLOUT, deadline_)) {
+            close();
+            throw std::runtime_error(address_ + ": cannot send a request");
+        }
+    }
+}
+
+bool admin_client::receive_some(wire::buffer& in)
+{
+    constexpr std::size_t chunk = 65536;
+    for (;;) {
+        wire::buffer raw;
+        wire::buffer& to = tls_ != nullptr ? raw : in;
+        const auto got = ::recv(fd_, to.grab(chunk), chunk, 0);
+        if (got > 0) {
+            to.advance(static_cast<std::size_t>(got));
+            if (tls_ != nullptr && tls_->received(raw.view(), in) == tls::session::status::failed) {
+                const std::string why = tls_->text();
+                close();
+                throw std::runtime_error(address_ + ": " + why);
+            }
+            return true;
+        }
+        if (got == 0 || errno != EAGAIN)
+            return false;
+        if (!ready(fd_, POLLIN, deadline_)) {
+            close();
+            throw std::runtime_error(address_ + ": no answer in " + std::to_string(limit_.count()) + " ms");
+        }
+    }
 }
 
 answer admin_client::call(std::int32_t code, const fields& ext, std::string_view body)
@@ -99,6 +161,8 @@ answer admin_client::call(std::int32_t code, const fields& ext, std::string_view
     head.opaque = opaque;
     head.fields = views;
     wire::encode(frame, wire::header_format::json, head, body);
+    if (signer_ != nullptr)
+        signer_->sign(frame, 0, {});
     return exchange(frame.view(), opaque);
 }
 
@@ -106,15 +170,7 @@ answer admin_client::exchange(std::string_view frame, std::int32_t opaque)
 {
     deadline_ = steady_clock::now() + limit_;
     connect();
-    while (!frame.empty()) {
-        const auto sent = ::send(fd_, frame.data(), frame.size(), MSG_NOSIGNAL);
-        if (sent > 0) {
-            frame.remove_prefix(static_cast<std::size_t>(sent));
-        } else if (errno != EAGAIN || !ready(fd_, POLLOUT, deadline_)) {
-            close();
-            throw std::runtime_error(address_ + ": cannot send a request");
-        }
-    }
+    send(frame);
     return receive(opaque);
 }
 
@@ -143,16 +199,9 @@ answer admin_client::receive(std::int32_t opaque)
             in.consume(scanned.size);  // a request of the server's own, or the answer to a call that was given up
             continue;
         }
-        constexpr std::size_t chunk = 65536;
-        const auto got = ::recv(fd_, in.grab(chunk), chunk, 0);
-        if (got > 0) {
-            in.advance(static_cast<std::size_t>(got));
-        } else if (got == 0 || errno != EAGAIN) {
+        if (!receive_some(in)) {
             close();
             throw std::runtime_error(address_ + ": the connection was closed before the answer came");
-        } else if (!ready(fd_, POLLIN, deadline_)) {
-            close();
-            throw std::runtime_error(address_ + ": no answer in " + std::to_string(limit_.count()) + " ms");
         }
     }
 }

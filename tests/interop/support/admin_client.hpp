@@ -6,11 +6,14 @@
 #pragma once
 
 #include <route/route.hpp>
+#include <tls/session.hpp>
 #include <wire/command.hpp>
+#include <wire/sign.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -64,6 +67,11 @@ public:
     ~admin_client();
 
     [[nodiscard]] const std::string& address() const noexcept { return address_; }
+    /// What connects from now on does so under TLS.
+    void use_tls(std::shared_ptr<tls::context> certificates) { certificates_ = std::move(certificates); }
+    [[nodiscard]] bool tls_resumed() const { return tls_ != nullptr && tls_->resumed(); }
+    /// What call() sends is signed from now on.
+    void sign_as(const std::string& access_key, const std::string& secret_key);
 
     /// Sends a request in the JSON form and waits for its answer. Throws std::runtime_error when none comes in time.
     answer call(std::int32_t code, const fields& ext = {}, std::string_view body = {});
@@ -92,6 +100,9 @@ public:
 private:
     void connect();
     void close() noexcept;
+    void send(std::string_view bytes);
+    /// False: the peer has closed.
+    [[nodiscard]] bool receive_some(wire::buffer& in);
     answer receive(std::int32_t opaque);
     answer must(std::int32_t code, const fields& ext = {}, std::string_view body = {});
 
@@ -100,6 +111,9 @@ private:
     std::chrono::steady_clock::time_point deadline_;
     int fd_ = -1;
     std::int32_t opaque_ = 0;
+    std::unique_ptr<wire::signer> signer_;
+    std::shared_ptr<tls::context> certificates_;
+    std::unique_ptr<tls::session> tls_;
 };
 
 }  // namespace shunt::interop

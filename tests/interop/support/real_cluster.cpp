@@ -101,6 +101,13 @@ real_cluster::real_cluster(real_cluster_options options) : options_(std::move(op
                                                         .client = admin_client(address), .process = nullptr, .topics = {}}));
         node& n = *nodes_.back();
         make_home(n.folder);
+        for (const auto& [file, content] : options_.broker_files) {
+            create_directories((n.folder / file).parent_path());
+            std::ofstream(n.folder / file) << content;
+        }
+        n.client.use_tls(options_.certificates);
+        if (!options_.access_key.empty())
+            n.client.sign_as(options_.access_key, options_.secret_key);
         const path store = n.folder / "store";
         std::ofstream(n.folder / "broker.conf")
             << "brokerClusterName=C\nbrokerName=" << name << "\nbrokerId=0\nbrokerIP1=127.0.0.1\nbrokerIP2=127.0.0.1\n"
@@ -138,6 +145,7 @@ void real_cluster::start_name_server(int port)
     std::ofstream(home / "namesrv.conf") << "listenPort=" << port << "\nkvConfigPath=" << (home / "kv.json").string()
                                          << "\norderMessageEnable=true\n" << options_.name_server_conf << '\n';
     auto argv = java_words("128m", home, jars("namesrv-5.1.4"));
+    argv.insert(argv.begin() + 1, options_.name_server_java.begin(), options_.name_server_java.end());
     argv.insert(argv.end(), {"org.apache.rocketmq.namesrv.NamesrvStartup", "-c", (home / "namesrv.conf").string()});
     name_server_process_ = std::make_unique<child>(argv, home / "out.log", home / "out.log");
     name_server_client_ = std::make_unique<admin_client>(name_server_);
@@ -146,7 +154,12 @@ void real_cluster::start_name_server(int port)
 void real_cluster::start_broker(node& n)
 {
     auto argv = java_words("384m", n.folder, jars("broker-" + options_.broker_version));
-    argv.insert(argv.begin() + 1, options_.broker_java.begin(), options_.broker_java.end());
+    for (std::string word : options_.broker_java) {
+        constexpr std::string_view name = "{name}";
+        if (const auto at = word.find(name); at != std::string::npos)
+            word.replace(at, name.size(), n.name);
+        argv.insert(argv.begin() + 1, word);
+    }
     argv.insert(argv.end(), {"org.apache.rocketmq.broker.BrokerStartup", "-c", (n.folder / "broker.conf").string()});
     n.process = std::make_unique<child>(argv, n.folder / "out.log", n.folder / "out.log");
 }

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -26,7 +27,12 @@ struct real_cluster_options {
     bool auto_create_topics = false;
     std::string broker_conf = {};                    ///< more lines of broker.conf, for each broker
     std::string name_server_conf = {};
-    std::vector<std::string> broker_java = {};       ///< more words for the broker's JVM: "-Dtls.server.mode=enforcing"
+    std::map<std::string, std::string> broker_files = {};  ///< content of more files, by path below rocketmq.home.dir of each broker
+    std::string access_key = {}, secret_key = {};          ///< what the tests' own questions to brokers are signed with
+    /// More words for each broker's JVM: "-Dtls.server.mode=enforcing". "{name}" in them stands for the broker's name.
+    std::vector<std::string> broker_java = {};
+    std::vector<std::string> name_server_java = {};
+    std::shared_ptr<tls::context> certificates = {};       ///< the tests' own questions to brokers go under TLS
 };
 
 class real_cluster {

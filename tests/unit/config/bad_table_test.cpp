@@ -8,10 +8,11 @@ namespace {
 const char* const strategy = "a table that names a strategy";
 const char* const strategy_name = "a strategy's name: 1 to 64 of a-z 0-9 -";
 const char* const pattern = "a topic or a pattern of topics: 1 to 127 of A-Z a-z 0-9 _ - % | and * for any run of characters";
-const char* const tables = "known: producer, log, swap, admin, plugins, policies, bindings, brokers";
+const char* const tables = "known: producer, acl, tls, log, swap, admin, plugins, policies, bindings, brokers";
 const char* const key_from = "'order-key', 'keys' or 'property:NAME'";
 const char* const sha256 = "a SHA-256 sum: 64 hexadecimal digits";
 const char* const broker_name = "a broker's name: 1 to 255 printable characters, no blank at its ends";
+const char* const secret = "at most 1024 printable ASCII characters without blanks, in quotes";
 const char* const path = "a path of 1 to 4095 bytes";
 
 std::string policy(std::string_view lines)
@@ -34,6 +35,21 @@ const bad_row rows[] = {
     {"EmptyKey", producer("\"\" = 1"), {at(3, 1, "producer.", "an unknown key", "a key of [producer]")}},
     {"NumberForATable", "producer = 1\n", {at(1, 12, "producer", "1", "a table")}},
     {"ArrayForATable", "[[producer]]\nembedded = true\n", {at(1, 1, "producer", "an array of 1", "a table")}},
+
+    // Credentials and certificates. No secret is shown, however wrong.
+    {"SecretThatIsANumber", after_producer("[acl]\naccess_key = \"a\"\nsecret_key = 12345"), {at(5, 14, "acl.secret_key", "a value that is not shown", secret)}},
+    {"SecretWithABlank", after_producer("[acl]\naccess_key = \"a\"\nsecret_key = \"hunter 2\""), {at(5, 14, "acl.secret_key", "a text of 8 bytes", secret)}},
+    {"SecretWithoutQuotes", after_producer("[acl]\naccess_key = \"a\"\nsecret_key = hunter2"), {at(5, 14, "", "a value that is not shown", "a value", "text stands in quotes, one key a line")}},
+    {"AccessKeyAlone", after_producer("[acl]\naccess_key = \"a\""), {at(3, 1, "acl.secret_key", "not set", "the secret that goes with the access key")}},
+    {"SecretAlone", after_producer("[acl]\nsecret_key = \"hunter2\""), {at(3, 1, "acl.access_key", "not set", "the access key that goes with the secret")}},
+    {"TwoSourcesOfCredentials", after_producer("[acl]\nfile = \"c.toml\"\nenvironment = \"X\""), {at(5, 15, "acl.environment", "'X'", "left out: acl.file is set")}},
+    {"UnknownKeyOfAcl", after_producer("[acl]\nsecret_kye = \"hunter2\""), {at(4, 1, "acl.secret_kye", "an unknown key", "a key of [acl]", "did you mean 'secret_key'?")}},
+    {"CertificateWithoutItsKey", after_producer("[tls]\ncertificate = \"c.pem\""), {at(4, 15, "tls.key", "not set", "set, for tls.certificate is")}},
+    {"KeyWithoutItsCertificate", after_producer("[tls]\nkey = \"c.key\""), {at(4, 7, "tls.certificate", "not set", "set, for tls.key is")}},
+    {"TlsToTheClusterInside", after_producer("[tls]\nenabled = true"), {at(4, 11, "tls.enabled", "true", "false, for the cluster inside this process speaks no TLS", "shunt cluster --tls-certificate does")}},
+    {"UnknownTlsVersion", after_producer("[tls]\nmin_version = \"SSLv3\""), {at(4, 15, "tls.min_version", "'SSLv3'", "'1.2' or '1.3'")}},
+    {"VersionAsANumber", after_producer("[tls]\nmin_version = 1.3"), {at(4, 15, "tls.min_version", "1.3", "'1.2' or '1.3'", "text stands in quotes: \"1.3\"")}},
+    {"VerifyAsAFlag", after_producer("[tls]\nverify = true"), {at(4, 10, "tls.verify", "true", "'full', 'chain' or 'none'", "text stands in quotes: \"true\"")}},
 
     // Policies.
     {"PolicyThatIsNoTable", after_producer("[policies]\ndefault = \"hash\""), {at(4, 11, "policies.default", "'hash'", "a table")}},

@@ -318,7 +318,7 @@ TEST(File, LargerThanAConfigurationIsNotReadWhole)
     std::filesystem::resize_file(path, std::uintmax_t{1} << 36);  // sparse
     std::vector<problem> problems;
     (void)load_file(path, problems);
-    EXPECT_EQ(problems, (std::vector<problem>{{path, 0, 0, "", "more than 1048576 bytes", "a configuration of at most 1048576 bytes", ""}}));
+    EXPECT_EQ(problems, (std::vector<problem>{{path, 0, 0, "", "more than 1048576 bytes", "a file of at most 1048576 bytes", ""}}));
 }
 
 TEST(File, CutShortIsReadAsItStands)
