@@ -298,11 +298,12 @@ private:
                                            bool on_callback_thread, std::function<void(reply_receipt&&)> done);
 
     template <typename CompletionToken>
-    auto initiate(bool oneway, message m, send_options options, CompletionToken&& token)
+    auto initiate(bool oneway, message&& m, send_options&& options, CompletionToken&& token)
     {
         return boost::asio::async_initiate<CompletionToken, void(error_code, receipt)>(
-            [core = core_, oneway](auto handler, message msg, send_options opts) {
-                start(core, oneway, std::move(msg), std::move(opts), detail::completion(std::move(handler)));
+            [core = core_, oneway](auto handler, auto&& msg, auto&& opts) {
+                start(core, oneway, detail::taken(std::forward<decltype(msg)>(msg)), detail::taken(std::forward<decltype(opts)>(opts)),
+                      detail::completion(std::move(handler)));
             },
             token, std::move(m), std::move(options));
     }

@@ -184,9 +184,14 @@ private:
     [[nodiscard]] thread_slot::cached* find_assignment(const policy_table& table, operation& op, thread_slot& slot);
     enum class choice : std::uint8_t { picked, in_its_lane, no_queue, bad_queue, selector_threw, no_route, elsewhere, taken_over };
     choice choose(operation& op, thread_slot& slot, bool io, std::int64_t now, std::string& text);
-    /// Nothing: the call of the selector took so long that the send was taken over; `op` is nobody's any more.
-    std::optional<strategy::decision> ask(operation& op, thread_slot& slot, thread_slot::cached& c, const strategy::snapshot& s,
-                                          std::int64_t now);
+    [[nodiscard]] static strategy::question question_of(const operation& op, thread_slot& slot, std::int64_t now);
+    strategy::decision ask(const operation& op, thread_slot& slot, thread_slot::cached& c, const strategy::snapshot& s, std::int64_t now);
+    /// The selector cannot be asked: best-queue's rule stands in.
+    static strategy::decision ask_nobody(const operation& op, thread_slot& slot, const thread_slot::cached& c, const strategy::snapshot& s,
+                                         std::int64_t now);
+    /// Asks one that does not come with shunt. Nothing: it took so long that the send was taken over; `op` is nobody's any more.
+    std::optional<strategy::decision> ask_watched(operation& op, thread_slot& slot, thread_slot::cached& c, const strategy::snapshot& s,
+                                                  std::int64_t now);
     static void offer_to_shadow(const operation& op, shadow& beside, std::uint64_t random, std::int64_t now);
     void no_queue(operation& op, bool io, choice why, std::string text);
 

@@ -576,10 +576,13 @@ core::choice core::choose(operation& op, thread_slot& slot, bool io, std::int64_
     if (io && c->by->foreign && !c->by->pol->out_of_use.load(std::memory_order_relaxed))
         return choice::elsewhere;  // a call that hangs must not take the I/O side with it
     op.table = table->id;
-    const std::optional<strategy::decision> answered = ask(op, slot, *c, *s, now);
-    if (!answered)
+    strategy::decision d;
+    if (!c->by->foreign) [[likely]]
+        d = ask(op, slot, *c, *s, now);
+    else if (const auto answered = ask_watched(op, slot, *c, *s, now))
+        d = *answered;
+    else
         return choice::taken_over;
-    const strategy::decision d = *answered;
     if (!d.picked) {
         text = "the selector found no queue of topic '" + op.msg.topic() + "' for this message";
         return choice::no_queue;
@@ -616,34 +619,9 @@ void core::offer_to_shadow(const operation& op, shadow& beside, std::uint64_t ra
     beside.offer(std::move(d));
 }
 
-std::optional<strategy::decision> core::ask(operation& op, thread_slot& slot, thread_slot::cached& c, const strategy::snapshot& s,
-                                            std::int64_t now)
+strategy::question core::question_of(const operation& op, thread_slot& slot, std::int64_t now)
 {
-    const bool watched = c.by->foreign && !s.pol->out_of_use.load(std::memory_order_relaxed);
-    std::uint64_t call = 0;
-    if (watched) [[unlikely]] {
-        call = (slot.call.load(std::memory_order_relaxed) / 4 + 1) * 4;
-        slot.asked_for = &op;
-        slot.asked_of = c.by;
-        slot.call.store(call + thread_slot::asking, std::memory_order_release);
-    }
-    // True: the call came back in time.
-    const auto back = [&] {
-        if (!watched)
-            return true;
-        std::uint64_t expected = call + thread_slot::asking;
-        if (slot.call.compare_exchange_strong(expected, call + thread_slot::idle, std::memory_order_acq_rel))
-            return true;
-        slot.call.store(call + thread_slot::idle, std::memory_order_release);
-        return false;
-    };
-    if (c.set == nullptr && !c.refused && (watched || !c.by->foreign)) [[unlikely]] {
-        std::string error;
-        c.set = c.by->set_of(slot, static_cast<std::uint32_t>(slot.random()) & 0x7fffffff, error);
-        c.refused = c.set == nullptr;
-        if (c.refused)
-            log_.write(observe::level::error, "policy '" + s.pol->name() + "': " + error + "; best-queue's rule stands in");
-    }
+    slot.decisions.store(slot.decisions.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     strategy::question q;
     q.has_key = op.has_key;
     q.key = op.key;
@@ -654,26 +632,58 @@ std::optional<strategy::decision> core::ask(operation& op, thread_slot& slot, th
     q.now_ns = now;
     q.tried = op.machine.tried();
     q.properties_of = &op.msg;
-    slot.decisions.store(slot.decisions.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    if (c.set == nullptr) [[unlikely]] {
-        s.pol->plugin_errors.fetch_add(1, std::memory_order_relaxed);
-        strategy::selector_set stand_in;
-        stand_in.fallback_cursor = static_cast<std::uint32_t>(slot.random()) & 0x7fffffff;
-        const strategy::decision d = strategy::decide_fallback(s, stand_in, q);
-        return back() ? std::optional(d) : std::nullopt;
+    return q;
+}
+
+strategy::decision core::ask(const operation& op, thread_slot& slot, thread_slot::cached& c, const strategy::snapshot& s, std::int64_t now)
+{
+    if (c.set == nullptr && !c.refused) [[unlikely]] {
+        std::string error;
+        c.set = c.by->set_of(slot, static_cast<std::uint32_t>(slot.random()) & 0x7fffffff, error);
+        c.refused = c.set == nullptr;
+        if (c.refused)
+            log_.write(observe::level::error, "policy '" + s.pol->name() + "': " + error + "; best-queue's rule stands in");
     }
-    if (c.by->foreign && !watched) [[unlikely]]
-        return strategy::decide_fallback(s, *c.set, q);  // it hung before
+    if (c.set == nullptr) [[unlikely]]
+        return ask_nobody(op, slot, c, s, now);
+    const strategy::question q = question_of(op, slot, now);
     const bool timed = c.by->seen != nullptr && slot.decisions.load(std::memory_order_relaxed) % observe::policy_metrics::select_every == 0;
     const std::int64_t began = timed ? net::monotonic_ns() : 0;
     const strategy::decision d = strategy::decide(s, *c.set, q);
     if (timed) [[unlikely]]
         c.by->seen->select.add(net::monotonic_ns() - began);
-    if (!back())
-        return std::nullopt;
-    if (!d.picked && s.pol->options().when_no_queue == when_no_queue::any)
+    if (!d.picked && s.pol->options().when_no_queue == when_no_queue::any) [[unlikely]]
         return strategy::decide_fallback(s, *c.set, q);
     return d;
+}
+
+strategy::decision core::ask_nobody(const operation& op, thread_slot& slot, const thread_slot::cached& c, const strategy::snapshot& s,
+                                    std::int64_t now)
+{
+    const strategy::question q = question_of(op, slot, now);
+    if (c.set != nullptr)
+        return strategy::decide_fallback(s, *c.set, q);
+    s.pol->plugin_errors.fetch_add(1, std::memory_order_relaxed);
+    strategy::selector_set stand_in;
+    stand_in.fallback_cursor = static_cast<std::uint32_t>(slot.random()) & 0x7fffffff;
+    return strategy::decide_fallback(s, stand_in, q);
+}
+
+std::optional<strategy::decision> core::ask_watched(operation& op, thread_slot& slot, thread_slot::cached& c, const strategy::snapshot& s,
+                                                    std::int64_t now)
+{
+    if (s.pol->out_of_use.load(std::memory_order_relaxed))
+        return ask_nobody(op, slot, c, s, now);  // it hung before
+    const std::uint64_t call = (slot.call.load(std::memory_order_relaxed) / 4 + 1) * 4;
+    slot.asked_for = &op;
+    slot.asked_of = c.by;
+    slot.call.store(call + thread_slot::asking, std::memory_order_release);
+    const strategy::decision d = ask(op, slot, c, s, now);
+    std::uint64_t expected = call + thread_slot::asking;
+    if (slot.call.compare_exchange_strong(expected, call + thread_slot::idle, std::memory_order_acq_rel))
+        return d;
+    slot.call.store(call + thread_slot::idle, std::memory_order_release);
+    return std::nullopt;
 }
 
 void core::no_queue(operation& op, bool io, choice why, std::string text)

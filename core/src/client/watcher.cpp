@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 namespace shunt::client {
@@ -36,7 +38,7 @@ std::string why_no_file(const std::string& file)
 {
     struct stat st {};
     if (::stat(file.c_str(), &st) != 0)
-        return file + ": it is not there any more";
+        return file + (errno == ENOENT ? ": it is not there any more" : ": it cannot be read any more: " + std::generic_category().message(errno));
     if (S_ISREG(st.st_mode))
         return {};
     return file + (S_ISDIR(st.st_mode) ? ": it is a folder now" : ": it is no regular file now");

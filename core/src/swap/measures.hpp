@@ -103,15 +103,18 @@ private:
     };
     tally& at(std::int64_t now_ns)
     {
-        const std::int64_t step = now_ns / step_ns;
-        window& w = windows_[static_cast<std::size_t>(step) % n_steps];
-        if (w.step != step) [[unlikely]] {
-            w.counts = {};
-            w.step = step;
+        if (now_ns >= at_ends_ns_) [[unlikely]] {
+            const std::int64_t step = now_ns / step_ns;
+            at_ = static_cast<std::size_t>(step) % n_steps;
+            at_ends_ns_ = (step + 1) * step_ns;
+            windows_[at_].counts = {};
+            windows_[at_].step = step;
         }
-        return w.counts;
+        return windows_[at_].counts;
     }
     std::array<window, n_steps> windows_;
+    std::size_t at_ = 0;
+    std::int64_t at_ends_ns_ = INT64_MIN;
     tally since_;
     bool marked_ = false;
 };

@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -49,6 +50,18 @@ struct Handlers : testing::Test {
     Handlers() { topic(cluster, "T"); }
     cluster::embedded_cluster cluster;
 };
+
+TEST_F(Handlers, ADeferredSendMayBeBegunAgain)
+{
+    auto p = started(options_for(cluster));
+    const auto twice = p.async_send(message("T", "x"), asio::deferred);
+    collector sent;
+    twice(sent.handler(0));
+    twice(sent.handler(1));
+    ASSERT_TRUE(sent.wait(2));
+    for (const auto& [i, r] : sent.receipts())
+        EXPECT_EQ(r.outcome, outcome::stored) << shown(r);
+}
 
 TEST_F(Handlers, AFutureHoldsTheReceiptOrThrowsTheError)
 {

@@ -147,12 +147,18 @@ std::size_t private_copies()
 
 std::size_t children()
 {
-    std::ifstream in("/proc/self/task/" + std::to_string(::getpid()) + "/children");
     std::size_t n = 0;
-    for (std::string pid; in >> pid;)
-        ++n;
+    std::error_code ignored;
+    for (const auto& thread : fs::directory_iterator("/proc/self/task", ignored)) {
+        std::ifstream in(thread.path() / "children");
+        for (std::string pid; in >> pid;)
+            ++n;
+    }
     return n;
 }
+
+/// Without the limits of a pre-flight, which sanitizers do not stand, it would come in force.
+bool is_harmless_unlimited(const std::string& name) { return name != "select_leak" && name != "select_fork_all_the_time"; }
 
 TEST(Gallery, EachIsRefusedWithItsReasonOrSurvived)
 {
@@ -164,6 +170,8 @@ TEST(Gallery, EachIsRefusedWithItsReasonOrSurvived)
     std::map<std::string, std::string> came_to;
     for (const auto& entry : fs::recursive_directory_iterator(in_build("/tests/gallery"))) {
         if (entry.path().extension() != ".so" || entry.path().parent_path().filename() == "elsewhere")
+            continue;
+        if (slow_build && !is_harmless_unlimited(entry.path().stem().string()))
             continue;
         const std::string file = folder.copy(entry.path(), entry.path().filename());
         plugin::elf_facts facts;
@@ -197,11 +205,14 @@ TEST(Gallery, EachIsRefusedWithItsReasonOrSurvived)
     for (const char* const name : {"no_note", "odd_note", "later_major", "exec_stack", "static_tls", "undefined_symbol", "no_entry",
                                    "null_descriptor", "close_all_files", "hang_at_exit", "sanitized", "no_select", "aborts_in_entry", "aborts_in_create",
                                    "aborts_in_select", "exits_in_create", "exits_in_select", "hangs_in_create", "hangs_in_select",
-                                   "aborts_in_feedback", "hangs_in_feedback", "never_initialises", "wrong_magic"})
+                                   "aborts_in_feedback", "hangs_in_feedback", "never_initialises", "wrong_magic", "out_of_range", "bad_select_leaves_view",
+                                   "huge_texts", "no_number", "select_write_nowhere", "select_call_nowhere", "select_spin_for_ever"})
         EXPECT_EQ(came_to[name], "refused ") << name;
-    if (!slow_build) {  // a sanitizer takes more addresses than any limit allows
-        EXPECT_EQ(came_to["hogs_memory"], "refused ");
+    if (!slow_build) {  // a sanitizer takes more addresses than any limit allows, and starts processes itself
+        for (const char* const name : {"hogs_memory", "select_leak", "select_recurse_for_ever", "select_fork_all_the_time"})
+            EXPECT_EQ(came_to[name], "refused ") << name;
     }
+    EXPECT_EQ(children(), 0u);
     expect_quiet(p);
 }
 

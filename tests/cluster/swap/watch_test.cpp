@@ -40,10 +40,10 @@ protected:
     }
     void rename(const std::string& from, const std::string& to) const { fs::rename(at(from), at(to)); }
     /// A configuration whose policies are told apart by their number of attempts.
-    [[nodiscard]] std::string config(int attempts, const std::string& more = "") const
+    [[nodiscard]] std::string config(int attempts, const std::string& more = "", const std::string& preflight = "off") const
     {
         return "[producer]\nname_servers = [\"" + cluster_.name_server() + "\"]\nwatch = true\nattempts = " + std::to_string(attempts) +
-               "\n[swap]\nprobation = \"0ms\"\npreflight = \"off\"\n" + more;
+               "\n[swap]\nprobation = \"0ms\"\npreflight = \"" + preflight + "\"\n" + more;
     }
     [[nodiscard]] producer opened(const std::string& file) const
     {
@@ -162,6 +162,9 @@ TEST_F(Watch, SaysOnceWhatIsWrongAndKeepsWhatIsInForce)
     fs::create_directory(at("shunt.toml"));
     expect_refusal("a folder", "it is a folder now");
     fs::remove(at("shunt.toml"));
+    fs::create_symlink("shunt.toml", at("shunt.toml"));
+    expect_refusal("a link to itself", "it cannot be read");
+    fs::remove(at("shunt.toml"));
     ASSERT_EQ(::mkfifo(at("shunt.toml").c_str(), 0600), 0);
     expect_refusal("a pipe", "no regular file");
     fs::remove(at("shunt.toml"));
@@ -204,7 +207,7 @@ TEST_F(Watch, TakesAPluginFileThatIsNotPinned)
     };
     put(1);
     write("shunt.toml", config(3, "[plugins.load.version]\nfile = \"version.so\"\n[policies.default]\nselector = { use = \"version\" }\n"
-                                  "fault = { use = \"none\" }\n"));
+                                  "fault = { use = \"none\" }\n", "staged"));
     auto p = opened(at("shunt.toml"));
     EXPECT_EQ(p.deliver(message("T", "x")).queue, 1);
     const auto begin = clock::now();

@@ -117,6 +117,35 @@ struct instance {
         effort = effort + i;
 }
 
+[[maybe_unused]] void spin_for_ever() { work(UINT64_MAX); }
+
+// The page of the null pointer is never there; told to the compiler in a way that it cannot work out.
+[[maybe_unused]] void write_nowhere() { *reinterpret_cast<volatile int*>(effort + 16) = 1; }
+[[maybe_unused]] void call_nowhere() { reinterpret_cast<void (*)()>(effort + 16)(); }
+
+[[maybe_unused]] std::uint64_t recurse(volatile char* above)
+{
+    volatile char room[4096];
+    room[0] = above == nullptr ? '\0' : *above;
+    const std::uint64_t deeper = effort < UINT64_MAX ? recurse(room) : 0;
+    return deeper + static_cast<std::uint64_t>(room[0]);
+}
+[[maybe_unused]] void recurse_for_ever() { recurse(nullptr); }
+
+[[maybe_unused]] void leak() { std::memset(std::malloc(1 << 20), 1, 1 << 20); }
+
+// As a bomb would, but for its end: sixty-four processes, each of which stays.
+[[maybe_unused]] void fork_all_the_time()
+{
+    static int left = 64;
+    if (left-- <= 0)
+        return;
+    if (fork() == 0) {
+        while (true)
+            pause();
+    }
+}
+
 #ifdef GALLERY_BAD_SETTINGS_EDGES
 const shunt_param params[] = {{{"size", 4}, {"how many", 8}, {"7", 1}, {nullptr, 0}, {nullptr, 0}, SHUNT_T_I64, 0, 0, 0, 1, 16}};
 #define GALLERY_PARAMS params, 1, sizeof(shunt_param)

@@ -18,6 +18,19 @@
 
 namespace shunt::detail {
 
+/// What is handed over, as it is; of what is kept, as by a deferred operation that may be begun again, a copy.
+template <typename T>
+    requires(!std::is_reference_v<T>)
+[[nodiscard]] T&& taken(T&& value) noexcept
+{
+    return std::move(value);
+}
+template <typename T>
+[[nodiscard]] T taken(const T& value)
+{
+    return value;
+}
+
 /// Move-only. Called once or not at all.
 class completion {
 public:
