@@ -40,10 +40,10 @@ protected:
     }
     void rename(const std::string& from, const std::string& to) const { fs::rename(at(from), at(to)); }
     /// A configuration whose policies are told apart by their number of attempts.
-    [[nodiscard]] std::string config(int attempts, const std::string& more = "", const std::string& preflight = "off") const
+    [[nodiscard]] std::string config(int attempts, const std::string& more = "") const
     {
         return "[producer]\nname_servers = [\"" + cluster_.name_server() + "\"]\nwatch = true\nattempts = " + std::to_string(attempts) +
-               "\n[swap]\nprobation = \"0ms\"\npreflight = \"" + preflight + "\"\n" + more;
+               "\n[swap]\nprobation = \"0ms\"\npreflight = \"off\"\n" + more;
     }
     [[nodiscard]] producer opened(const std::string& file) const
     {
@@ -207,7 +207,7 @@ TEST_F(Watch, TakesAPluginFileThatIsNotPinned)
     };
     put(1);
     write("shunt.toml", config(3, "[plugins.load.version]\nfile = \"version.so\"\n[policies.default]\nselector = { use = \"version\" }\n"
-                                  "fault = { use = \"none\" }\n", "staged"));
+                                  "fault = { use = \"none\" }\n"));
     auto p = opened(at("shunt.toml"));
     EXPECT_EQ(p.deliver(message("T", "x")).queue, 1);
     const auto begin = clock::now();

@@ -155,7 +155,7 @@ void wait_for(pid_t pid, std::chrono::milliseconds time, int stop_fd, child_end&
     else if (got != pid)
         end.death = std::string(unknown_end);
     else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)
-        end.death = "was killed as it would have started another process";  // see confine.hpp
+        end.death = "was killed as it would have started another process, or sent it a signal";  // see confine.hpp
     else if (WIFSIGNALED(status))
         end.death = signal_text(WTERMSIG(status));
     else
@@ -334,7 +334,7 @@ int child_main(int argc, const char* const* argv, instruments with)
     with.own_process = true;
     if (with.memory.note_refusal != nullptr)
         with.memory.note_refusal(&top.get()->refused_bytes);
-    confine_this_process(with.sanitized);  // which looks for leaks from a process of its own
+    confine_this_process(with.sanitized ? misuse::fails : misuse::kills);  // a sanitizer looks for leaks from a process of its own
     if (!with.sanitized)  // whose reports name functions by the file
         keep_no_copies();
 

@@ -33,8 +33,13 @@ constexpr std::uint32_t this_machine =
 
 // Signals to a thread by its number alone, by a handle of a process, and what leaves the group.
 constexpr std::array never{SYS_tkill, SYS_pidfd_send_signal, SYS_setsid, SYS_setpgid};
-// The first argument is a process.
-constexpr std::array to_itself{SYS_kill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo};
+// The first argument is a process; which one is the signal.
+struct signal_call {
+    long number;
+    std::uint8_t signal;
+};
+constexpr std::array to_itself{signal_call{SYS_kill, 1}, signal_call{SYS_tgkill, 2}, signal_call{SYS_rt_sigqueueinfo, 1},
+                               signal_call{SYS_rt_tgsigqueueinfo, 2}};
 
 // Newer machines have clone and clone3 only.
 constexpr std::array starts_process{
@@ -44,7 +49,6 @@ constexpr std::array starts_process{
 #endif
 };
 
-constexpr std::uint32_t refuse = SECCOMP_RET_ERRNO | EPERM;
 constexpr std::uint16_t load = BPF_LD | BPF_W | BPF_ABS, if_equal = BPF_JMP | BPF_JEQ | BPF_K, answer = BPF_RET | BPF_K;
 
 /// A program for the kernel's filter of system calls; jumps count the instructions that are left out.
@@ -52,18 +56,18 @@ class filter {
 public:
     void add(std::uint16_t code, std::uint32_t k, std::uint8_t skip_if_true = 0, std::uint8_t skip_if_false = 0) noexcept
     {
-        steps_[size_++] = {code, skip_if_true, skip_if_false, k};
+        steps_.at(size_++) = {code, skip_if_true, skip_if_false, k};
     }
     [[nodiscard]] sock_fprog program() noexcept { return {static_cast<unsigned short>(size_), steps_.data()}; }
 
 private:
-    std::array<sock_filter, 64> steps_{};
+    std::array<sock_filter, 128> steps_{};
     std::size_t size_ = 0;
 };
 
 }  // namespace
 
-bool confine_this_process(bool may_start_processes) noexcept
+bool confine_this_process(misuse on_misuse) noexcept
 {
     if (const int fd = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC); fd >= 0) {
         (void)!::write(fd, "1000", 4);
@@ -72,6 +76,7 @@ bool confine_this_process(bool may_start_processes) noexcept
     if (this_machine == 0)
         return false;
     const auto self = static_cast<std::uint32_t>(::getpid());
+    const std::uint32_t refuse = on_misuse == misuse::fails ? SECCOMP_RET_ERRNO | EPERM : SECCOMP_RET_KILL_PROCESS;
     filter f;
     f.add(load, offsetof(seccomp_data, arch));
     f.add(if_equal, this_machine, 1, 0);
@@ -81,16 +86,19 @@ bool confine_this_process(bool may_start_processes) noexcept
         f.add(if_equal, static_cast<std::uint32_t>(number), 0, 1);
         f.add(answer, refuse);
     }
-    for (const auto number : to_itself) {
-        f.add(if_equal, static_cast<std::uint32_t>(number), 0, 6);
+    for (const signal_call& c : to_itself) {
+        f.add(if_equal, static_cast<std::uint32_t>(c.number), 0, 9);
         f.add(load, offsetof(seccomp_data, args));
         f.add(if_equal, self, 2, 0);
         f.add(if_equal, ~self + 1, 1, 0);  // its group
         f.add(if_equal, 0, 0, 1);          // its group, too
         f.add(answer, SECCOMP_RET_ALLOW);
+        f.add(load, static_cast<std::uint32_t>(offsetof(seccomp_data, args) + sizeof(std::uint64_t) * c.signal));
+        f.add(if_equal, 0, 0, 1);  // none: who lives is only asked
+        f.add(answer, SECCOMP_RET_ALLOW);
         f.add(answer, refuse);
     }
-    if (!may_start_processes) {
+    if (on_misuse == misuse::kills) {
         f.add(if_equal, SYS_clone3, 0, 1);  // its flags cannot be seen: it does not exist, and clone is taken instead
         f.add(answer, SECCOMP_RET_ERRNO | ENOSYS);
         for (const auto number : starts_process) {

@@ -4,9 +4,13 @@
 
 namespace shunt::plugin::check {
 
-/// From now on, in all threads: no signal reaches another process, and none leaves the process group, which ends as a whole;
-/// such calls fail with EPERM. Whoever starts a process is killed by SIGSYS, unless `may_start_processes`; threads may be
-/// started. Where memory runs out, this process is the first to go. False: this machine has no such means.
-bool confine_this_process(bool may_start_processes) noexcept;
+enum class misuse {
+    fails,  ///< a signal to another process fails with EPERM; processes may be started
+    kills,  ///< who sends a signal to another process, or starts one, is killed by SIGSYS
+};
+
+/// From now on, in all threads: no signal reaches another process, and none leaves the process group, which ends as a whole.
+/// Threads may be started. Where memory runs out, this process is the first to go. False: this machine has no such means.
+bool confine_this_process(misuse on_misuse) noexcept;
 
 }  // namespace shunt::plugin::check
