@@ -197,6 +197,36 @@ class Operating(unittest.TestCase):
                 sending.wait(60)
 
 
+class Security(unittest.TestCase):
+    """Credentials and TLS as core/README.md shows them: the commands run, with the file beside them."""
+
+    def test_the_commands_do_what_they_say(self):
+        page = SOURCE / "core" / "README.md"
+        commands = next(b for b in blocks(page, "sh") if "--tls-key" in b)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
+        with tempfile.TemporaryDirectory() as folder:
+            text = next(b for b in blocks(page, "toml") if "[tls]" in b)
+            (pathlib.Path(folder) / "secured.toml").write_text(text.replace("9876", port), encoding="utf-8")
+            told, cluster = "", None
+            try:
+                for line in commands.replace("9876", port).splitlines():
+                    more = dict(cwd=folder, text=True, env=dict(os.environ, PATH=f"{SHUNT.parent}:{os.environ['PATH']}"))
+                    if line.startswith("shunt cluster"):
+                        cluster = subprocess.Popen(["sh", "-c", "exec " + line.rstrip(" &")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, **more)
+                        self.assertIn("name server", cluster.stdout.readline())
+                        continue
+                    done = subprocess.run(["sh", "-c", line], stdin=subprocess.DEVNULL, capture_output=True, timeout=60, **more)
+                    self.assertEqual(done.returncode, 0, line + "\n" + done.stdout + done.stderr)
+                    told += done.stdout + done.stderr
+            finally:
+                if cluster is not None:
+                    cluster.communicate("quit\n", timeout=30)
+            self.assertIn("signed and sealed", told)
+            self.assertNotIn("not-shown", told)
+
+
 class Strategies(unittest.TestCase):
     """One line of config/shunt.toml is changed, nothing is rebuilt, and messages go where plugins/README.md says."""
 

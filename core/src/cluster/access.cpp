@@ -54,7 +54,7 @@ std::string access_control::refusal(const wire::command& request, std::string_vi
     const std::string_view topic = topic_of(request);
     if (who.topics.empty() || topic.empty() || std::find(who.topics.begin(), who.topics.end(), topic) != who.topics.end())
         return {};
-    return in_form(form, fmt::format("No default permission for {}", topic),
+    return in_form(form, fmt::format("No default permission for topic:{}", topic),
                    fmt::format("User:{} has no permission to access Topic:{} from {}, no matched policies.", name, topic, from));
 }
 
