@@ -72,9 +72,10 @@ class Interrupt(Case):
         try:
             self.send("--body", "x")
             for broker in "abc":
-                self.cluster.tell(f"broker-{broker} hang")
+                self.cluster.tell(f"broker-{broker} latency 30m")  # stored at once, answered after this test
             sending = self.running("send", "-c", self.config(), "-t", self.topic, "--body", "x", "--timeout", "1h", "--mode", "async",
                                    "--count", 100)
+            self.wait_for(lambda: len(self.cluster.ledger(self.topic)) > 1)
             self.wait_for_signal_handler(sending)
             sending.interrupt()
             self.wait_for_default_handler(sending)
