@@ -9,65 +9,14 @@
 set -eu
 
 root=$(cd -- "$(dirname -- "$0")/.." && pwd)
-cd "$root"
-
-cluster=""
-sender=""
-work=""
-clean_up() {
-    # What was started here, by its number.
-    [ -z "$sender" ] || kill "$sender" 2>/dev/null || true
-    [ -z "$cluster" ] || kill "$cluster" 2>/dev/null || true
-    [ -z "$work" ] || rm -rf "$work"
-}
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-
-headline() {
-    printf '\n== %s\n' "$*"
-}
-die() {
-    echo "hot_swap: $*" >&2
-    exit 1
-}
-
-# ---- the program -----------------------------------------------------------------------------------------------------
-
-build=${SHUNT_BUILD_DIR-}
-if [ -z "$build" ]; then
-    headline "Building the program and its plugins (minutes the first time, a second after that)"
-    sh tests/support/install.sh
-    build=$root/build/dev
-    work=$(mktemp -d)
-    if [ ! -f "$build/build.ninja" ]; then
-        cmake --preset dev >"$work/log" 2>&1 || { cat "$work/log" >&2; die "cmake failed"; }
-    fi
-    cmake --build "$build" --target shunt shunt_bundled_plugins shunt_preflight >"$work/log" 2>&1 || { tail -n 60 "$work/log" >&2; die "the build failed"; }
-    rm -rf "$work"
-fi
-shunt=$build/bin/shunt
-[ -x "$shunt" ] || die "there is no program $shunt"
-work=$(mktemp -d)
-chmod 755 "$work"
+tour=hot_swap
+targets="shunt_preflight"
+. "$root/examples/tour.sh"
 
 # ---- a cluster, and traffic ------------------------------------------------------------------------------------------
 
 headline "A cluster of 3 brokers, and 500 messages a second by config/shunt.toml"
-mkfifo "$work/commands" "$work/said"
-"$shunt" cluster --brokers 3 <"$work/commands" >"$work/said" 2>&1 &
-cluster=$!
-exec 3>"$work/commands" 4<"$work/said"
-read -r line <&4 || die "the cluster did not start"
-address=${line#name server }
-[ "$line" != "$address" ] || die "the cluster said: $line"
-
-# Gives the cluster a command, and waits until it is carried out.
-tell() {
-    echo "$*" >&3
-    read -r line <&4 || die "the cluster has ended"
-    case $line in *"ok: "*) ;; *) die "the cluster said: $line" ;; esac
-}
+start_cluster
 
 # The shipped configuration, but for where to send and where to be asked from.
 sed -e "s|^embedded = true.*|name_servers = [\"$address\"]|" -e 's|^listen = .*|listen = "unix:admin"|' \
@@ -193,6 +142,4 @@ grep '"outcome":"stored"' "$work/receipts" | sed 's/.*"msg_id":"\([0-9A-F]*\)".*
 cmp -s "$work/lie" "$work/stored" || die "the brokers do not hold what the receipts say"
 [ "$(sort -u "$work/lie" | wc -l)" -eq "$(wc -l <"$work/lie")" ] || die "a message lies twice"
 echo "$(wc -l <"$work/stored") messages were sent over 4 policies; each lies in the brokers once"
-echo quit >&3
-wait "$cluster" || die "the cluster ended badly"
-cluster=""
+stop_cluster

@@ -8,65 +8,15 @@
 set -eu
 
 root=$(cd -- "$(dirname -- "$0")/.." && pwd)
-cd "$root"
-
-cluster=""
-sender=""
-work=""
-clean_up() {
-    # What was started here, by its number.
-    [ -z "$sender" ] || kill "$sender" 2>/dev/null || true
-    [ -z "$cluster" ] || kill "$cluster" 2>/dev/null || true
-    [ -z "$work" ] || rm -rf "$work"
-}
-trap clean_up EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-
-headline() {
-    printf '\n== %s\n' "$*"
-}
-die() {
-    echo "quickstart: $*" >&2
-    exit 1
-}
-
-# ---- the program -----------------------------------------------------------------------------------------------------
-
-build=${SHUNT_BUILD_DIR-}
-if [ -z "$build" ]; then
-    headline "Building the program and its plugins (minutes the first time, a second after that)"
-    sh tests/support/install.sh
-    build=$root/build/dev
-    work=$(mktemp -d)
-    if [ ! -f "$build/build.ninja" ]; then
-        cmake --preset dev >"$work/log" 2>&1 || { cat "$work/log" >&2; die "cmake failed"; }
-    fi
-    cmake --build "$build" --target shunt shunt_bundled_plugins >"$work/log" 2>&1 || { tail -n 60 "$work/log" >&2; die "the build failed"; }
-    rm -rf "$work"
-fi
-shunt=$build/bin/shunt
-[ -x "$shunt" ] || die "there is no program $shunt"
-work=$(mktemp -d)
+tour=quickstart
+targets=""
+. "$root/examples/tour.sh"
 
 # ---- a cluster -------------------------------------------------------------------------------------------------------
 
 headline "A RocketMQ cluster to try things on: shunt cluster --brokers 3"
-mkfifo "$work/commands" "$work/said"
-"$shunt" cluster --brokers 3 <"$work/commands" >"$work/said" 2>&1 &
-cluster=$!
-exec 3>"$work/commands" 4<"$work/said"
-read -r line <&4 || die "the cluster did not start"
-address=${line#name server }
-[ "$line" != "$address" ] || die "the cluster said: $line"
+start_cluster
 echo "$line, brokers broker-a, broker-b, broker-c"
-
-# Gives the cluster a command, and waits until it is carried out.
-tell() {
-    echo "$*" >&3
-    read -r line <&4 || die "the cluster has ended"
-    case $line in *"ok: "*) ;; *) die "the cluster said: $line" ;; esac
-}
 
 # The shipped configuration, but for where to send.
 sed "s|^embedded = true.*|name_servers = [\"$address\"]|" config/shunt.toml >"$work/shunt.toml"
@@ -168,6 +118,4 @@ awk '
 headline "Done. Next: README.md, config/shunt.toml, and shunt plugin list"
 tell ledger "$work/ledger"
 [ "$(wc -l <"$work/ledger")" -eq $((3600 + copies)) ] || die "the cluster's ledger does not hold 3,600 messages"
-echo quit >&3
-wait "$cluster" || die "the cluster ended badly"
-cluster=""
+stop_cluster
