@@ -396,9 +396,7 @@ private:
     void start_watch();
     void stop_watch();
     void watch_files();
-    void await_file_event();
-    void arm_look_at_files();
-    void look_at_files();
+    void look_at_files(const std::vector<std::string>& files);
     void take_file(bool plugins_changed);
     void say_trouble(std::string text);
 

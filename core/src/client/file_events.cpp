@@ -6,7 +6,7 @@
 
 namespace shunt::client {
 
-file_events::file_events(net::links& l, std::function<void(const std::string&)> changed)
+file_events::file_events(net::links& l, std::function<void(const std::vector<std::string>&)> changed)
     : links_(l), changed_(std::move(changed)), events_(l.executor())
 {
     if (files_.descriptor() >= 0)  // Asio waits at a copy of its own
@@ -52,9 +52,9 @@ void file_events::await()
 
 void file_events::look()
 {
-    for (const std::string& file : files_.due(links_.now_ns())) {
-        if (changed_ != nullptr)
-            changed_(file);
+    if (const auto due = files_.due(links_.now_ns()); !due.empty() && changed_ != nullptr) {
+        const auto changed = changed_;  // it may stop us
+        changed(due);
     }
     if (changed_ != nullptr)
         arm();

@@ -17,7 +17,8 @@ namespace shunt::client {
 /// On the executor of its links, which must outlive stop().
 class file_events : public std::enable_shared_from_this<file_events> {
 public:
-    file_events(net::links& l, std::function<void(const std::string& file)> changed);
+    /// `changed` gets all those at once that are due together.
+    file_events(net::links& l, std::function<void(const std::vector<std::string>& files)> changed);
     file_events(const file_events&) = delete;
     file_events& operator=(const file_events&) = delete;
 
@@ -35,7 +36,7 @@ private:
     void arm();
 
     net::links& links_;
-    std::function<void(const std::string&)> changed_;
+    std::function<void(const std::vector<std::string>&)> changed_;
     config::file_watch files_;
     boost::asio::posix::stream_descriptor events_;
     hook timer_;

@@ -7,6 +7,7 @@
 #include <config/certificates.hpp>
 #include <config/credentials.hpp>
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -78,10 +79,11 @@ void core::watch_security()
     if (security_->files == nullptr) {
         if (wanted.empty())
             return;
-        security_->files = std::make_shared<file_events>(*links_, [this](const std::string& file) {
-            if (file == security_->acl.file)
+        security_->files = std::make_shared<file_events>(*links_, [this](const std::vector<std::string>& files) {
+            const auto credentials = std::count(files.begin(), files.end(), security_->acl.file);
+            if (credentials != 0)
                 renew_credentials();
-            else
+            if (static_cast<std::size_t>(credentials) != files.size())
                 renew_certificates();
         });
     }

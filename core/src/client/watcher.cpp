@@ -2,14 +2,11 @@
 
 #include <client/core.hpp>
 
+#include <client/file_events.hpp>
 #include <config/load.hpp>
-#include <config/watch.hpp>
 #include <plugin/image.hpp>
 
-#include <boost/asio/posix/stream_descriptor.hpp>
-
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
@@ -18,14 +15,7 @@
 namespace shunt::client {
 
 struct core::watcher {
-    explicit watcher(const boost::asio::any_io_executor& executor) : events(executor)
-    {
-        if (files.descriptor() >= 0)  // Asio waits at a copy of its own
-            events.assign(::dup(files.descriptor()));
-    }
-    config::file_watch files;
-    boost::asio::posix::stream_descriptor events;
-    core_hook timer;
+    std::shared_ptr<file_events> events;
     std::map<std::string, std::string> plugins;  // files in use that are not pinned: the sha256 last taken
     producer_options taken;                      // what the file said when it was last read without trouble
     std::string trouble;                         // said last; empty: all is well
@@ -50,21 +40,20 @@ void core::start_watch()
 {
     if (!options_.watch || options_.file.empty())
         return;
-    watcher_ = std::make_shared<watcher>(executor_);
-    watcher_->timer.owner = this;
+    watcher_ = std::make_shared<watcher>();
     watcher_->taken = options_;
-    watcher_->timer.expired = [](net::timer_hook& hook) { static_cast<core_hook&>(hook).owner->look_at_files(); };
+    watcher_->events = std::make_shared<file_events>(*links_, [this](const std::vector<std::string>& files) {
+        look_at_files(files);
+        run_inbox();
+    });
     watch_files();
-    await_file_event();
 }
 
 void core::stop_watch()
 {
     if (watcher_ == nullptr)
         return;
-    links_->clear_timer(watcher_->timer);
-    boost::system::error_code ignored;
-    watcher_->events.close(ignored);
+    watcher_->events->stop();
     watcher_ = nullptr;
 }
 
@@ -86,36 +75,13 @@ void core::watch_files()
     std::vector<std::string> files{options_.file};
     for (const auto& [file, sha256] : watcher_->plugins)
         files.push_back(file);
-    watcher_->files.watch(files, links_->now_ns());
-    arm_look_at_files();
+    watcher_->events->watch(files);
 }
 
-void core::await_file_event()
-{
-    if (!watcher_->events.is_open())
-        return;
-    watcher_->events.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                                [self = shared_from_this(), this, w = watcher_](const boost::system::error_code& ec) {
-                                    if (ec || closed_io_ || watcher_ != w)
-                                        return;
-                                    links_->refresh();
-                                    w->files.readable(links_->now_ns());
-                                    look_at_files();
-                                    await_file_event();
-                                    run_inbox();
-                                });
-}
-
-void core::arm_look_at_files()
-{
-    if (const std::int64_t next = watcher_->files.next_ns(); next != INT64_MAX)
-        links_->set_timer(watcher_->timer, next);
-}
-
-void core::look_at_files()
+void core::look_at_files(const std::vector<std::string>& files)
 {
     bool changed = false, config_changed = false;
-    for (const std::string& file : watcher_->files.due(links_->now_ns())) {
+    for (const std::string& file : files) {
         if (file == options_.file) {
             config_changed = true;
         } else if (plugin::file_content now; !plugin::read_file(file, plugin::path_rules::readable, now)) {
@@ -128,7 +94,6 @@ void core::look_at_files()
     }
     if (config_changed || changed)
         take_file(changed);
-    arm_look_at_files();
 }
 
 /// Stages what the file says, unless it says what it said before and no plugin file changed.

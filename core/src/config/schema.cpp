@@ -129,31 +129,12 @@ json::object acl_table()
     return table(std::move(keys));
 }
 
-json::object tls_table()
+/// A table whose keys are the members of one struct, each(f) telling them.
+template <typename Options, typename Each>
+json::object table_of(const Options& normally, Each&& each)
 {
     json::object keys;
-    const tls_options normally;
-    each_tls_key([&](std::string_view key, const auto& rule, auto member, std::string_view description) {
-        keys[key] = as_schema(rule, description, normally.*member);
-    });
-    return table(std::move(keys));
-}
-
-json::object swap_table()
-{
-    const swap_options normally;
-    json::object keys;
-    each_swap_key([&](std::string_view key, const auto& rule, auto member, std::string_view description) {
-        keys[key] = as_schema(rule, description, normally.*member);
-    });
-    return table(std::move(keys));
-}
-
-json::object admin_table()
-{
-    const admin_options normally;
-    json::object keys;
-    each_admin_key([&](std::string_view key, const auto& rule, auto member, std::string_view description) {
+    each([&](std::string_view key, const auto& rule, auto member, std::string_view description) {
         keys[key] = as_schema(rule, description, normally.*member);
     });
     return table(std::move(keys));
@@ -249,10 +230,10 @@ std::string json_schema()
         {"properties",
          {{"producer", producer_table()},
           {"acl", acl_table()},
-          {"tls", tls_table()},
+          {"tls", table_of(tls_options(), [](auto&& f) { each_tls_key(f); })},
           {"log", table({{"level", as_schema(log_level_rule(), "what is told on standard error", producer_options().log_level)}})},
-          {"swap", swap_table()},
-          {"admin", admin_table()},
+          {"swap", table_of(swap_options(), [](auto&& f) { each_swap_key(f); })},
+          {"admin", table_of(admin_options(), [](auto&& f) { each_admin_key(f); })},
           {"plugins", plugins_table()},
           {"policies", tables_by_name(policy_name_rule(), policy_table())},
           {"bindings", bindings_list()},
