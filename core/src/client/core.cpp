@@ -10,6 +10,7 @@
 #include <config/names.hpp>
 #include <plugin/registry.hpp>
 #include <wire/resource_name.hpp>
+#include <wire/url.hpp>
 
 #include <boost/asio/post.hpp>
 #include <boost/asio/strand.hpp>
@@ -367,12 +368,12 @@ void core::use_servers(const std::vector<std::string>& addresses)
 /// Asks name_server_url, now and again and again.
 void core::fetch_servers()
 {
-    const auto url = config::split_url(options_.name_server_url);
+    const auto url = wire::split_url(options_.name_server_url);
     if (!url || closed_io_)
         return;
     if (servers_->addresses().empty())
         servers_->none_because("no name server is known: " + options_.name_server_url + " has not answered yet");
-    address_fetch_ = net::http_get(executor_, {url->host, url->port, url->target}, fetch_limit, [weak = weak_from_this()](net::fetched f) {
+    address_fetch_ = net::http_get(executor_, *url, fetch_limit, [weak = weak_from_this()](net::fetched f) {
         const auto self = weak.lock();
         if (self == nullptr || self->closed_io_)
             return;

@@ -4,7 +4,6 @@
 
 #include <config/value.hpp>
 
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,13 +38,6 @@ namespace shunt::config {
 inline constexpr std::string_view unix_prefix = "unix:";
 inline constexpr std::size_t max_socket_path = 107;
 
-struct http_url {
-    std::string host;  ///< without brackets
-    std::string port;
-    std::string target;  ///< "/path?query"
-};
-/// "http://HOST[:PORT][/PATH]". Nothing: not one.
-[[nodiscard]] std::optional<http_url> split_url(std::string_view url);
 [[nodiscard]] bool is_name_server_url(std::string_view url);  ///< empty: none
 
 [[nodiscard]] plain_text topic_rule();

@@ -22,7 +22,7 @@ using boost::system::error_code;
 
 class fetch final : public http_fetch, public std::enable_shared_from_this<fetch> {
 public:
-    fetch(const asio::any_io_executor& executor, const http_place& url, std::function<void(fetched)> done)
+    fetch(const asio::any_io_executor& executor, const wire::http_url& url, std::function<void(fetched)> done)
         : resolver_(executor), stream_(executor), where_(url.host + ":" + url.port), done_(std::move(done))
     {
         const bool v6 = url.host.find(':') != std::string::npos;
@@ -35,7 +35,7 @@ public:
         parser_.body_limit(max_fetched);
     }
 
-    void begin(const http_place& url, std::chrono::milliseconds limit)
+    void begin(const wire::http_url& url, std::chrono::milliseconds limit)
     {
         stream_.expires_after(limit);
         resolver_.async_resolve(url.host, url.port, [self = shared_from_this()](const error_code& ec, const auto& found) {
@@ -95,7 +95,7 @@ private:
 
 }  // namespace
 
-std::shared_ptr<http_fetch> http_get(const asio::any_io_executor& executor, const http_place& url, std::chrono::milliseconds limit,
+std::shared_ptr<http_fetch> http_get(const asio::any_io_executor& executor, const wire::http_url& url, std::chrono::milliseconds limit,
                                      std::function<void(fetched)> done)
 {
     auto made = std::make_shared<fetch>(executor, url, std::move(done));

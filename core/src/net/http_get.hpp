@@ -2,6 +2,8 @@
 
 #pragma once
 
+#include <wire/url.hpp>
+
 #include <boost/asio/any_io_executor.hpp>
 
 #include <chrono>
@@ -10,12 +12,6 @@
 #include <string>
 
 namespace shunt::net {
-
-struct http_place {
-    std::string host;  ///< without brackets
-    std::string port;
-    std::string target;  ///< "/path?query"
-};
 
 struct fetched {
     bool ok = false;
@@ -33,7 +29,7 @@ inline constexpr std::size_t max_fetched = 64 * 1024;
 
 /// Gets what is at `url`; redirections are not followed. `done` is called once on the executor, within `limit`: with the body of an
 /// answer 200 of at most max_fetched bytes, or with what went wrong.
-std::shared_ptr<http_fetch> http_get(const boost::asio::any_io_executor& executor, const http_place& url, std::chrono::milliseconds limit,
+std::shared_ptr<http_fetch> http_get(const boost::asio::any_io_executor& executor, const wire::http_url& url, std::chrono::milliseconds limit,
                                      std::function<void(fetched)> done);
 
 }  // namespace shunt::net
