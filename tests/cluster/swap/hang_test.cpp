@@ -159,8 +159,11 @@ TEST(Hang, InAShadowDropsTheCandidate)
     how.shadow = 1;
     const swap_handle h = p.stage(s.options(), how);
     ASSERT_TRUE(h.wait_for(swap_state::shadow, patience)) << shown(h.status());
-    EXPECT_EQ(p.deliver(hang()).outcome, outcome::stored);
-    ASSERT_TRUE(h.wait_for(swap_state::refused, patience)) << shown(h.status());
+    // One decision may be dropped, as the shadow never makes a sender wait: sends go on until one got in and hung.
+    EXPECT_TRUE(eventually([&] {
+        EXPECT_EQ(p.deliver(hang()).outcome, outcome::stored);
+        return h.wait_for(swap_state::refused, 50ms);
+    })) << shown(h.status());
     EXPECT_NE(h.status().reason.find("hangs"), std::string::npos) << h.status().reason;
     EXPECT_EQ(p.deliver(hang()).outcome, outcome::stored);
     s.hold.open(1);
