@@ -7,10 +7,19 @@
 #include <support/swap_load.hpp>
 
 #include <malloc.h>
+#include <sys/resource.h>
+#include <time.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstdint>
+#include <semaphore>
 #include <set>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 namespace shunt::test {
 namespace {
@@ -111,6 +120,112 @@ TEST(Storm, OrderedKeysStayWhereTheyAre)
         where["k" + std::to_string(i)].emplace(r.broker, r.queue);
     for (const auto& [key, queues] : where)
         EXPECT_EQ(queues.size(), 1u) << key;
+}
+
+/// What a thread has spent so far: processor time, and how often it gave the processor away because it had to wait.
+struct spent {
+    std::int64_t processor_ns = 0, waits = 0;
+    static spent so_far()
+    {
+        timespec t{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        rusage used{};
+        ::getrusage(RUSAGE_THREAD, &used);
+        return {t.tv_sec * 1'000'000'000LL + t.tv_nsec, used.ru_nvcsw};
+    }
+};
+
+/// A thread that sends without a pause; what each call of async_send costs it, while policies are exchanged and while not.
+class measured_sender {
+public:
+    struct costs {
+        std::vector<std::int64_t> processor_ns;  // of each call, sorted once it has ended
+        std::int64_t waits = 0;                  // in all of them
+        [[nodiscard]] std::int64_t quantile(double q) const
+        {
+            return processor_ns[static_cast<std::size_t>(q * static_cast<double>(processor_ns.size() - 1))];
+        }
+    };
+    explicit measured_sender(producer& p) : thread_([this, &p] { run(p); }) {}
+    ~measured_sender() { stop(); }
+    measured_sender(const measured_sender&) = delete;
+    measured_sender& operator=(const measured_sender&) = delete;
+
+    void exchanging(bool now) { exchanging_ = now; }
+    void stop()
+    {
+        if (!thread_.joinable())
+            return;
+        over_ = true;
+        thread_.join();
+        for (int i = 0; i < under_way; ++i)
+            room_.acquire();
+        for (costs* c : {&with, &without})
+            std::sort(c->processor_ns.begin(), c->processor_ns.end());
+    }
+    costs with, without;
+
+private:
+    static constexpr int under_way = 1000;
+    void run(producer& p)
+    {
+        for (int i = 0; !over_; ++i) {
+            room_.acquire();  // so that no call waits for room
+            const auto m = message("T", "x").set_order_key("k" + std::to_string(i % 512));
+            costs& c = exchanging_ ? with : without;
+            const spent before = spent::so_far();
+            p.async_send(m, [this](const error_code&, const receipt&) { room_.release(); });
+            const spent after = spent::so_far();
+            c.processor_ns.push_back(after.processor_ns - before.processor_ns);
+            c.waits += after.waits - before.waits;
+        }
+    }
+    std::counting_semaphore<> room_{under_way};
+    std::atomic<bool> over_{false}, exchanging_{false};
+    std::thread thread_;
+};
+
+// Told by what a call costs its thread, not by how long it takes: that is the machine's business too. A send that waited for
+// an exchange would give the processor away; one that spun would spend it.
+TEST(Storm, NoSendWaitsForAnExchange)
+{
+    for (const bool ordered : {false, true}) {
+        situation s;
+        auto a = s.options("hash", "latency-fault"), b = s.options("best-queue", "circuit-breaker");
+        if (ordered) {
+            a = plainly(hashing(options_for(s.cluster), "java", true));
+            b = plainly(hashing(options_for(s.cluster), "xxh3", true));
+        }
+        a.max_in_flight_messages = b.max_in_flight_messages = 100'000;
+        auto p = started(a);
+        ASSERT_TRUE(p.send(message("T", "x")));
+        in_force(p, b);
+        measured_sender sender(p);
+        constexpr int pairs = 10;
+        int exchanges = 0;
+        for (int i = 0; i < pairs; ++i) {
+            for (const bool now : {i % 2 == 0, i % 2 != 0}) {
+                sender.exchanging(now);
+                const int n = each_millisecond(storm_time() / (2 * pairs), [&](int) {
+                    if (now) {
+                        EXPECT_EQ(p.rollback("storm"), "");
+                    }
+                });
+                exchanges += now ? n : 0;
+            }
+        }
+        sender.stop();
+        const auto &with = sender.with, &without = sender.without;
+        ASSERT_GT(exchanges, 100);
+        ASSERT_GT(std::min(with.processor_ns.size(), without.processor_ns.size()), 1000u);
+        const std::string kind = ordered ? "ordered_" : "";
+        RecordProperty(kind + "calls", std::to_string(with.processor_ns.size()) + " " + std::to_string(without.processor_ns.size()));
+        RecordProperty(kind + "waits", std::to_string(with.waits) + " " + std::to_string(without.waits));
+        RecordProperty(kind + "p999_ns", std::to_string(with.quantile(0.999)) + " " + std::to_string(without.quantile(0.999)));
+        RecordProperty(kind + "longest_ns", std::to_string(with.quantile(1)) + " " + std::to_string(without.quantile(1)));
+        EXPECT_LE(with.waits, 2 * without.waits + exchanges / 10) << exchanges << " exchanges";
+        EXPECT_LE(with.quantile(0.999), 2 * without.quantile(0.999) + 20'000) << "ns of processor time";
+    }
 }
 
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
