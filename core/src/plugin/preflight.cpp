@@ -42,6 +42,8 @@ preflight_result preflight(const std::string& file, const preflight_limits& limi
         problem(end.rule, end.strategy, fmt::format("its process {}, in {}", end.death, to_string(end.where)));
     if (end.lost())
         problem(end.rule, end.strategy, check::lost_report);
+    if (end.refused_bytes > 0 && result.problems.empty())
+        problem("no-leaks", {}, fmt::format("an allocation of {} bytes failed; its process has {} bytes in all", end.refused_bytes, limits.memory));
     // The file itself could not be read: every check was skipped, and says why.
     if (skipped && result.problems.empty() && result.passed.empty())
         problem(end.reports.front().rule, {}, end.reports.front().what.detail);

@@ -215,10 +215,11 @@ TEST(Gallery, EachIsRefusedWithItsReasonOrSurvived)
                                    "null_descriptor", "close_all_files", "hang_at_exit", "sanitized", "no_select", "aborts_in_entry", "aborts_in_create",
                                    "aborts_in_select", "exits_in_create", "exits_in_select", "hangs_in_create", "hangs_in_select",
                                    "aborts_in_feedback", "hangs_in_feedback", "never_initialises", "wrong_magic", "out_of_range",
-                                   "huge_texts", "no_number", "select_write_nowhere", "select_call_nowhere", "select_spin_for_ever"})
+                                   "huge_texts", "no_number", "bad_select_leaves_view", "bad_no_leaks", "feedback_leak",
+                                   "select_write_nowhere", "select_call_nowhere", "select_spin_for_ever"})
         EXPECT_EQ(came_to[name], "refused ") << name;
     if (!slow_build) {  // a sanitizer takes more addresses than any limit allows, and starts processes itself
-        for (const char* const name : {"stops_parent", "hogs_memory", "select_recurse_for_ever", "select_fork_all_the_time"})
+        for (const char* const name : {"stops_parent", "hogs_memory", "select_leak", "select_recurse_for_ever", "select_fork_all_the_time"})
             EXPECT_EQ(came_to[name], "refused ") << name;
     }
     EXPECT_EQ(children(), 0u);

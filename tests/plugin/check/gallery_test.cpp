@@ -130,6 +130,7 @@ const std::vector<row>& rows()
         {"no-locale", "bad_no_locale", failed, "C.UTF-8"},
         {"no-environment", "bad_no_environment", failed, "others than before"},
         {"no-files", "bad_no_files", failed, "\"picks.log\""},
+        {"no-leaks", "bad_no_leaks", failed, "bytes more with each decision"},
         {"unload", "bad_unload", crashed, "in unload"},
     };
     return all;

@@ -86,6 +86,8 @@ TEST(Preflight, IsBoundedInTime)
 TEST(Preflight, IsBoundedInMemory)
 {
     EXPECT_NE(text_of(try_out("hogs_memory")).find("killed by signal 11 (Segmentation fault), in create"), std::string::npos);
+    EXPECT_NE(text_of(try_out("select_leak")).find("no-leaks||"), std::string::npos);
+    EXPECT_NE(text_of(try_out("select_leak")).find("an allocation of 1048576 bytes failed; its process has 1073741824 bytes in all"), std::string::npos);
     preflight_limits more = limits(30s);
     more.memory = 0;
     EXPECT_TRUE(preflight(gallery_file("hogs_memory"), more).ok());

@@ -132,7 +132,12 @@ struct instance {
 }
 [[maybe_unused]] void recurse_for_ever() { recurse(nullptr); }
 
-[[maybe_unused]] void leak() { std::memset(std::malloc(1 << 20), 1, 1 << 20); }
+// Never touched, so that nothing happens when there is no more.
+[[maybe_unused]] void leak(std::size_t size)
+{
+    void* volatile lost = std::malloc(size);
+    (void)lost;
+}
 
 // As a bomb would, but for its end: sixty-four processes, each of which stays.
 [[maybe_unused]] void fork_all_the_time()
@@ -267,6 +272,8 @@ shunt_status select(shunt_selector* p, const shunt_view* v, const shunt_msg* m, 
     const sdk::pick anyone = sdk::rotate(sdk::view{sick}, sdk::message{blind}, self.at);
     *out = {anyone.queue(), 0};
     return anyone.status();
+#elif defined(GALLERY_BAD_NO_LEAKS)
+    leak(16);
 #elif defined(GALLERY_BAD_SELECT_LEAVES_VIEW)
     const_cast<shunt_broker*>(v->brokers)->weight += 1;
 #elif defined(GALLERY_BAD_SELECT_ROUTE_CHANGES)

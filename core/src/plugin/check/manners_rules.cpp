@@ -331,6 +331,52 @@ outcome unload(subject& s)
     return still_there ? warned("stays loaded after dlclose: it is linked with -z nodelete, or has unique symbols or thread-local destructors") : outcome{};
 }
 
+/// Asked or told the same again and again, for hours as it sees it, so that what it keeps for a while is forgotten meanwhile.
+outcome no_leaks(subject& s)
+{
+    if (s.with().memory.live_bytes == nullptr)
+        throw skipped("memory is measured only in a process of its own");
+    constexpr std::int64_t pause = 10'000'000'000, too_long = 1'000'000'000;
+    constexpr std::int64_t bytes_each = 2;  // what fewer come to is not worth a word
+    bench_host h(s.seed());
+    dice d(s.seed());
+    const route r(route::even(4, 3));
+    std::optional<selector_instance> selector;
+    std::optional<fault_instance> fault;
+    if (s.chosen().kind == strategy_kind::selector)
+        selector.emplace(s, h);
+    else
+        fault.emplace(s, h);
+    const auto once = [&](std::int64_t n) {
+        h.now += pause;
+        if (selector) {
+            const std::string key = fmt::format("order-{}", n % 64);
+            const bool has_key = n % 2 == 0;
+            (void)selector->ask(r, {.key = key, .has_key = has_key, .random = d.next(), .now_ns = h.now,
+                                    .properties = nth_properties(static_cast<std::uint64_t>(n))});
+        } else {
+            (void)fault->feed({.broker_id = 1000 + static_cast<std::uint32_t>(n % 4), .at_ns = h.now,
+                               .result = n % 7 == 0 ? SHUNT_FB_FAILED : SHUNT_FB_GOOD, .code = 2});
+            (void)fault->judge(r, h.now);
+        }
+    };
+    const std::int64_t begin = s.with().clock_ns != nullptr ? s.with().clock_ns() : 0;
+    std::int64_t before = 0, n = 0, kept = 0;
+    for (const std::int64_t times : {300, 900, 2700}) {  // what grows by doubling does so in each
+        for (std::int64_t i = 0; i < times; ++i, ++n) {
+            once(n);
+            if (s.with().clock_ns != nullptr && s.with().clock_ns() - begin > too_long)
+                throw skipped("it takes too long to be asked thousands of times");
+        }
+        const std::int64_t now = s.with().memory.live_bytes();
+        kept = now - before;
+        if (n > times && kept < times * bytes_each)
+            return {};
+        before = now;
+    }
+    return failed(fmt::format("keeps {} bytes more with each {}", kept / 2700, selector ? "decision" : "outcome it is told"));
+}
+
 outcome quick(subject& s)
 {
     constexpr std::int64_t bound = 100'000'000;
@@ -370,6 +416,8 @@ constexpr std::array all{
          "They are the whole program's, and changing them races with other threads.", no_environment},
     rule{"no-files", scope::strategy, false, "it makes no files",
          "Nobody looks for them, and a full disk would hold up sends.", no_files},
+    rule{"no-leaks", scope::strategy, true, "it does not take more memory with each decision or outcome",
+         "A few bytes at each send are gigabytes in a week. Free what was allocated, and bound what is remembered.", no_leaks},
     rule{"unload", scope::strategy, false, "it can be unloaded and loaded again",
          "Hosts keep plugins loaded unless told otherwise; a test bench may not. What is left to run after (thread-local destructors, atexit of others) "
          "jumps into nothing.",

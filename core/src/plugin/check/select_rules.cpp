@@ -670,7 +670,7 @@ constexpr std::array all{
     rule{"select-health", scope::selector, false, "it takes no isolated broker while an available one is left",
          "Some strategies ignore health on purpose, as round-robin does, and those that go by the key must. Others lose the use of fault strategies.",
          select_health, true},
-    rule{"select-leaves-view", scope::selector, false, "it leaves the view as it was",
+    rule{"select-leaves-view", scope::selector, true, "it leaves the view as it was",
          "The view is the host's, and read by all senders at once without a lock. Keep notes in the instance.", select_leaves_view},
     rule{"select-route-changes", scope::selector, false, "it notices that queues and brokers come and go",
          "Indexes belong to one view. What is worked out from a route is worked out anew when route_gen changes; brokers are remembered by id.",
