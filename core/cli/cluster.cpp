@@ -216,9 +216,9 @@ void add_cluster(CLI::App& program, chosen_command& chosen)
     CLI::App& app = *program.add_subcommand(
         "cluster", "Runs a name server and brokers in this process, keeping messages in memory, for trying out.");
     app.footer("Prints the name server's address once it is ready, then takes a command a line on stdin:\n"
-               "  BROKER latency D | code N [TEXT] | refuse | hang [stored] | drop [stored] | half | close | garbage | twice\n"
+               "  BROKER latency D | code N [TEXT] | refuse | hang [stored] | drop [stored] | half | close | garbage | twice | stall\n"
                "  BROKER perm N [TOPIC] | queues N TOPIC | gone | move PORT | ok\n"
-               "  name-server hang | refuse | forget | ok\n"
+               "  name-server hang | refuse | forget | stale | ok\n"
                "  ledger [FILE]     what was stored, a line of JSON a message\n"
                "  quit\n");
     add_option(app, "--brokers", config::whole_number{1, 26}, a->wanted.brokers,

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -157,10 +158,14 @@ public:
 
     bool hangs = false;
     bool forgot = false;
+    /// From now on answers the routes of now; topics that come later have none.
+    void keep_routes();
+    void renew_routes() noexcept { kept_.reset(); }
     [[nodiscard]] const counters& counts() const noexcept { return counts_; }
 
 private:
     void route(const wire::command& request, wire::buffer& out) const;
+    [[nodiscard]] std::string route_body(std::string_view topic, bool strict) const;
     void brokers(const wire::command& request, wire::buffer& out) const;
     void topics(const wire::command& request, wire::buffer& out) const;
     void kv(const wire::command& request, wire::buffer& out);
@@ -168,6 +173,7 @@ private:
     shared_state& cluster_;
     counters counts_;
     wire::command_decoder decoder_;
+    std::optional<std::map<std::pair<std::string, bool>, std::string>> kept_;  // by topic and strictness
 };
 
 /// Appends `text` as a JSON string, quotes included.

@@ -225,16 +225,20 @@ struct embedded_cluster::impl {
                 } else if constexpr (std::is_same_v<T, set_gone>) {
                     b.registered = false;
                     return refuse(*p.at, b.name());
+                } else if constexpr (std::is_same_v<T, set_stall>) {
+                    p.at->stall(true);
+                    return std::nullopt;
                 } else if constexpr (std::is_same_v<T, set_move>) {
                     b.registered = true;
                     return listen_at(p, tcp::endpoint(address, c.port));
                 } else if constexpr (std::is_same_v<T, set_ok>) {
                     b.undo_faults();
+                    p.at->stall(false);
                     return listen_at(p, p.home);
                 } else if constexpr (std::is_same_v<T, check_transactions>) {
                     b.check_transactions();
                     return std::nullopt;
-                } else if constexpr (std::is_same_v<T, set_forget>) {
+                } else if constexpr (std::is_same_v<T, set_forget> || std::is_same_v<T, set_stale>) {
                     return std::nullopt;
                 } else {
                     b.apply(c);
@@ -250,10 +254,13 @@ struct embedded_cluster::impl {
             names.hangs = true;
         else if (std::holds_alternative<set_forget>(what))
             names.forgot = true;
+        else if (std::holds_alternative<set_stale>(what))
+            names.keep_routes();
         else if (std::holds_alternative<set_refuse>(what))
             return refuse(*names_at, name_server_subject);
         else {
             names.hangs = names.forgot = false;
+            names.renew_routes();
             if (const auto ec = names_at->listen(names_home); ec)
                 return fmt::format("name-server cannot listen at port {}: {}", names_home.port(), ec.message());
         }

@@ -128,6 +128,7 @@ public:
     ///   BROKER close             the next send, and each after it, has its connection reset; nothing is stored
     ///   BROKER garbage           stores, answers a send with bytes that are not RocketMQ
     ///   BROKER twice             stores, answers a send twice
+    ///   BROKER stall             reads nothing any more; what came meanwhile is read when it is `ok` again
     ///   BROKER perm N [TOPIC]    the route shows permission N (of all topics: the bits both have), 0 to 7
     ///   BROKER queues N TOPIC    the topic has N queues there; sends to others are answered 29
     ///   BROKER gone              as refuse, and the route no longer names the broker
@@ -136,8 +137,9 @@ public:
     ///   BROKER ok                undoes all of these; listens again where it did at first
     ///   name-server hang | refuse | ok      as for a broker
     ///   name-server forget       knows no broker and no topic any more, until `ok`
-    /// latency, one of {code, hang, drop, half, close, garbage, twice}, one of {refuse, gone, move}, perm and queues hold
-    /// side by side; of those in braces the last one counts.
+    ///   name-server stale        answers the routes of now, whatever becomes of them, until `ok`
+    /// latency, one of {code, hang, drop, half, close, garbage, twice}, one of {refuse, gone, move}, stall, perm and queues
+    /// hold side by side; of those in braces the last one counts.
     [[nodiscard]] std::optional<std::string> command(std::string_view line);
 
     /// Creates or changes a topic. Nothing, or what was wrong.

@@ -9,8 +9,8 @@ namespace shunt::cluster {
 namespace {
 
 constexpr std::string_view broker_commands = "latency D, code N [TEXT], refuse, hang [stored], drop [stored], half, close, "
-                                             "garbage, twice, perm N [TOPIC], queues N TOPIC, gone, move PORT, check, ok";
-constexpr std::string_view name_server_commands = "hang, refuse, forget, ok";
+                                             "garbage, twice, stall, perm N [TOPIC], queues N TOPIC, gone, move PORT, check, ok";
+constexpr std::string_view name_server_commands = "hang, refuse, forget, stale, ok";
 
 bool whole_number(std::string_view text, std::int32_t low, std::int32_t high, std::int32_t& out)
 {
@@ -41,7 +41,7 @@ std::string wrong_number(std::string_view what, std::string_view found, std::str
 /// Sets `out`; returns what is wrong.
 std::string name_server_change(std::string_view word, std::string_view rest, change& out)
 {
-    if (!rest.empty() && (word == "hang" || word == "refuse" || word == "forget" || word == "ok"))
+    if (!rest.empty() && (word == "hang" || word == "refuse" || word == "forget" || word == "stale" || word == "ok"))
         return too_much(word, rest);
     if (word == "hang")
         out = set_behaviour{.what = behaviour::hang, .stored = false, .code = 0, .text = {}};
@@ -49,6 +49,8 @@ std::string name_server_change(std::string_view word, std::string_view rest, cha
         out = set_refuse{};
     else if (word == "forget")
         out = set_forget{};
+    else if (word == "stale")
+        out = set_stale{};
     else if (word == "ok")
         out = set_ok{};
     else
@@ -136,6 +138,8 @@ std::string broker_change(std::string_view word, std::string_view rest, change& 
         return behave(behaviour::garbage);
     if (word == "twice")
         return behave(behaviour::twice);
+    if (word == "stall")
+        return alone(set_stall{});
     if (word == "gone")
         return alone(set_gone{});
     if (word == "check")

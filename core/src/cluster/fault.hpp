@@ -24,6 +24,7 @@ struct set_behaviour {
 };
 struct set_refuse {};
 struct set_gone {};
+struct set_stall {};
 struct set_perm {
     std::int32_t perm = 0;
     std::string topic;            ///< empty: the broker's
@@ -36,11 +37,12 @@ struct set_move {
     std::uint16_t port = 0;
 };
 struct set_forget {};
+struct set_stale {};
 struct check_transactions {};
 struct set_ok {};
 
-using change = std::variant<set_latency, set_behaviour, set_refuse, set_gone, set_perm, set_queues, set_move, set_forget,
-                            check_transactions, set_ok>;
+using change = std::variant<set_latency, set_behaviour, set_refuse, set_gone, set_stall, set_perm, set_queues, set_move, set_forget,
+                            set_stale, check_transactions, set_ok>;
 
 inline constexpr std::string_view name_server_subject = "name-server";
 

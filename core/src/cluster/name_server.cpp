@@ -94,10 +94,37 @@ void name_server::request(peer& from, const wire::frame& frame, std::int64_t)
         out.truncate(before);
 }
 
+void name_server::keep_routes()
+{
+    kept_.emplace();
+    for (const auto& one : cluster_.brokers)
+        for (const auto& [topic, log] : one->messages().topics())
+            for (const bool strict : {false, true})
+                (*kept_)[{topic, strict}] = route_body(topic, strict);
+}
+
 void name_server::route(const wire::command& request, wire::buffer& out) const
 {
     const std::string_view topic = request.find("topic").value_or("");
     const bool strict = request.version >= strict_json_version || request.find("acceptStandardJsonOnly").value_or("") == "true";
+    std::string body;
+    if (kept_) {
+        if (const auto it = kept_->find({std::string(topic), strict}); it != kept_->end() && !forgot)
+            body = it->second;
+    } else
+        body = route_body(topic, strict);
+    if (body.empty()) {
+        put_answer(out, cluster_.style, request, response::topic_not_exist,
+                   fmt::format("No topic route info in name server for the topic: {}\nSee "
+                               "https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.", topic));
+        return;
+    }
+    put_answer(out, cluster_.style, request, response::success, {}, {}, body);
+}
+
+/// Empty: it has none.
+std::string name_server::route_body(std::string_view topic, bool strict) const
+{
     std::string broker_datas, queue_datas;
     for (const auto& one : cluster_.brokers) {
         const topic_log* log = std::as_const(*one).messages().find(topic);
@@ -114,19 +141,14 @@ void name_server::route(const wire::command& request, wire::buffer& out) const
         queue_datas += fmt::format(R"(,"perm":{},"readQueueNums":{},"topicSysFlag":{},"writeQueueNums":{}}})", config.perm,
                                    config.read_queues, config.sys_flag, config.write_queues);
     }
-    if (broker_datas.empty()) {
-        put_answer(out, cluster_.style, request, response::topic_not_exist,
-                   fmt::format("No topic route info in name server for the topic: {}\nSee "
-                               "https://rocketmq.apache.org/docs/bestPractice/06FAQ for further details.", topic));
-        return;
-    }
+    if (broker_datas.empty())
+        return {};
     std::string body = R"({"brokerDatas":[)" + broker_datas + R"(],"filterServerTable":{})";
     if (const auto it = cluster_.kv.find({std::string(order_namespace), std::string(topic)}); it != cluster_.kv.end()) {
         body += R"(,"orderTopicConf":)";
         put_json_string(body, it->second);
     }
-    body += R"(,"queueDatas":[)" + queue_datas + "]}";
-    put_answer(out, cluster_.style, request, response::success, {}, {}, body);
+    return body + R"(,"queueDatas":[)" + queue_datas + "]}";
 }
 
 void name_server::brokers(const wire::command& request, wire::buffer& out) const

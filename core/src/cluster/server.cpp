@@ -44,6 +44,13 @@ public:
 
     void start() { read(); }
 
+    /// Reads again, after its server stalled.
+    void resume()
+    {
+        if (!closed_ && !ending_ && !reading_)
+            go_on();
+    }
+
     void flush() override
     {
         if (!writing_ && !closed_ && has_output() && !handling_)
@@ -94,7 +101,7 @@ private:
 
     void read()
     {
-        if (closed_ || ending_ || reading_)
+        if (closed_ || ending_ || reading_ || owner_->stalled_)
             return;
         reading_ = true;
         if (undecided_ || tls_ != nullptr) {
@@ -122,6 +129,12 @@ private:
             finish_if_written();
             return;
         }
+        if (!owner_->stalled_)
+            go_on();
+    }
+
+    void go_on()
+    {
         handle();
         if (closed_)
             return;
@@ -300,6 +313,14 @@ error_code server::keep_port()
     if (!ec)
         kept_.insert_or_assign(endpoint_, std::move(kept));
     return ec;
+}
+
+void server::stall(bool on)
+{
+    if (std::exchange(stalled_, on) == on || on)
+        return;
+    for (const auto& one : std::set(connections_))  // some may close over it
+        one->resume();
 }
 
 void server::close() noexcept

@@ -56,6 +56,8 @@ public:
     [[nodiscard]] bool listening() const noexcept { return listening_; }
     [[nodiscard]] std::uint16_t port() const noexcept { return endpoint_.port(); }
     void close() noexcept;
+    /// True: nothing is read any more from any connection, those that come included, until false.
+    void stall(bool on);
 
     struct security {
         std::shared_ptr<tls::context> context;  ///< null: connections are plain
@@ -83,6 +85,7 @@ private:
     tcp::acceptor acceptor_;
     tcp::endpoint endpoint_;
     bool listening_ = false;
+    bool stalled_ = false;
     std::map<tcp::endpoint, tcp::acceptor> kept_;  ///< ports of ours where nobody listens: bound, so that they stay ours
     std::set<std::shared_ptr<connection>> connections_;
     std::multimap<std::chrono::steady_clock::time_point, late_answer> late_;

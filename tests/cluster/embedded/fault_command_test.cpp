@@ -72,7 +72,7 @@ TEST(FaultCommand, SaysWhatWasFoundAndWhatWouldBeRight)
     EXPECT_EQ(wrong("broker-a hang up"), "'up' after hang; only 'stored' may follow it");
     EXPECT_EQ(wrong("broker-a ok now"), "'now' after ok; nothing may follow it");
     EXPECT_EQ(wrong("name-server ok now"), "'now' after ok; nothing may follow it");
-    EXPECT_EQ(wrong("name-server gone"), "'gone' is not a command for the name server; there are hang, refuse, forget, ok");
+    EXPECT_EQ(wrong("name-server gone"), "'gone' is not a command for the name server; there are hang, refuse, forget, stale, ok");
     EXPECT_EQ(wrong("broker-a explode").find("'explode' is not a command for a broker; there are latency D, code N"), 0U);
     EXPECT_EQ(wrong("broker-a").find("nothing follows 'broker-a'; there are latency D"), 0U);
 }

@@ -257,6 +257,39 @@ TEST_F(EmbeddedFault, GarbageIsNotAFrame)
     EXPECT_EQ(wire::scan(client.rest()).status, wire::scan_status::bad);
 }
 
+TEST_F(EmbeddedFault, StallReadsWhatCameMeanwhileOnceItIsOver)
+{
+    raw_client early(broker());
+    ASSERT_TRUE(early.ask(encoded({})));
+    fault("stall");
+    early.send(encoded({.opaque = 7}));
+    raw_client late(broker());
+    late.send(encoded({.opaque = 8}));
+    ASSERT_TRUE(cluster.wait_until([&] { return cluster.counts("broker-a").open == 2; }, patience)) << "it accepts";
+    EXPECT_EQ(cluster.stored(), 1U);
+
+    fault("ok");
+
+    const auto first = early.receive(), second = late.receive();
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(first->opaque, 7);
+    EXPECT_EQ(second->opaque, 8);
+    EXPECT_EQ(cluster.stored(), 3U);
+}
+
+TEST_F(EmbeddedFault, StaleAnswersTheRoutesThatWere)
+{
+    ASSERT_FALSE(cluster.create_topic("T"));
+    const std::string before = route();
+    ASSERT_FALSE(cluster.command("name-server stale"));
+    fault("perm 4");
+    fault("gone");
+    EXPECT_EQ(route(), before);
+
+    ASSERT_FALSE(cluster.command("name-server ok"));
+    EXPECT_NE(route(), before);
+}
+
 TEST_F(EmbeddedFault, TwiceAnswersTwiceAndStoresOnce)
 {
     fault("twice");
