@@ -229,6 +229,7 @@ private:
     void give_back_room(operation& op) noexcept;
     void release(operation& op);
     void run_callback(operation& op);
+    void run_own_leftovers();
     void release_what_is_left();
     [[nodiscard]] bool claim(operation& op) noexcept;
     [[nodiscard]] bool given_up(const operation& op) const noexcept;
@@ -497,6 +498,7 @@ private:
     std::function<bool()> on_io_side_;
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;
     std::thread own_thread_;
+    bool own_thread_over_ = false;  // and what comes to its context is run on the callback thread
     std::unique_ptr<net::links> links_;
     std::unique_ptr<name_servers> servers_;
     std::unique_ptr<boost::asio::steady_timer> address_timer_;

@@ -586,6 +586,7 @@ void core::run_callback(operation& op)
         handler_threw("something that is no std::exception");
     }
     op.done.reset();
+    run_own_leftovers();
     if (op.stage == stage::room) {  // it never got further: nothing of it is anywhere else
         recycle(op);
         return;
@@ -593,6 +594,29 @@ void core::run_callback(operation& op)
     hand_over(op, want::release, false);
     if (io_over_.load(std::memory_order_seq_cst))
         release_what_is_left();
+}
+
+/// On the callback thread. A handler may be bound to our own executor, whose thread ends with close(): what is sent later
+/// ends all the same, and its handler is then run here.
+void core::run_own_leftovers()
+{
+    if (own_context_ == nullptr || (!own_thread_over_ && !own_context_->stopped()))
+        return;
+    if (!std::exchange(own_thread_over_, true)) {
+        const std::lock_guard lock(join_lock_);
+        if (own_thread_.joinable())
+            own_thread_.join();
+    }
+    for (bool more = true; more;) {
+        try {
+            own_context_->restart();
+            more = own_context_->poll() != 0;
+        } catch (const std::exception& e) {
+            handler_threw(e.what());
+        } catch (...) {
+            handler_threw("something that is no std::exception");
+        }
+    }
 }
 
 /// The I/O side has ended and does not look into its inbox any more. Operations stay until the core goes: a write that

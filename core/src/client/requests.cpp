@@ -50,7 +50,10 @@ void core::start_request(message&& m, send_options&& options, bool on_callback_t
         r->result.send.reason = text;
         r->result.error = r->result.send.error;
         r->result.reason = std::move(text);
-        callbacks_.post(shared_from_this(), [r] { r->done(std::move(r->result)); });
+        callbacks_.post(shared_from_this(), [this, r] {
+            r->done(std::move(r->result));
+            run_own_leftovers();
+        });
     };
     if (timeout.count() <= 0)
         return refused(errc::invalid_settings, "a request's timeout is " + std::to_string(timeout.count()) + " ms; it must be 1 ms or more");

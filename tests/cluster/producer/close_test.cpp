@@ -190,6 +190,28 @@ TEST(Close, TellsALateSendOfItOutsideOfTheCall)
     EXPECT_TRUE(eventually([&] { return p.counters().callbacks_threw == 1; }));
 }
 
+// Nobody runs that executor any more: such handlers were never called.
+TEST(Close, CallsHandlersBoundToTheProducersExecutorAfterwardsToo)
+{
+    cluster::embedded_cluster cluster;
+    auto p = started(options_for(cluster));
+    ASSERT_TRUE(p.close());
+    collector sent;
+    std::promise<error_code> answered;
+    for (int i = 0; i < 20; ++i)
+        p.async_send(message("T", "x"), boost::asio::bind_executor(p.get_executor(), sent.handler(i)));
+    p.async_request(message("T", "x"), {}, boost::asio::bind_executor(p.get_executor(), [&](const error_code& ec, const reply_receipt&) {
+        answered.set_value(ec);
+    }));
+
+    ASSERT_TRUE(sent.wait(20));
+    for (const auto& [i, r] : sent.receipts())
+        EXPECT_EQ(r.error, errc::closed) << shown(r);
+    auto future = answered.get_future();
+    ASSERT_EQ(future.wait_for(patience), std::future_status::ready);
+    EXPECT_EQ(future.get(), errc::closed);
+}
+
 TEST(Close, OfAProducerDestroyedInAHandlerLeavesNothingBehind)
 {
     cluster::embedded_cluster cluster;
