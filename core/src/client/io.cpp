@@ -9,6 +9,7 @@
 #include <boost/asio/post.hpp>
 
 #include <utility>
+#include <vector>
 
 namespace shunt::client {
 
@@ -33,6 +34,20 @@ errc errc_of(const send::attempt_result& r, errc refused) noexcept
     case send::ending::cancelled: return errc::cancelled;
     }
     return errc::cancelled;
+}
+
+/// The messages of its lane that travel with it, behind it.
+std::vector<operation*> riding_behind(const operation& op, const send::lanes<operation*>& lanes)
+{
+    std::vector<operation*> found;
+    bool behind = !op.follows;
+    lanes.each_waiting(op.msg.topic(), op.key, [&](operation* next) {
+        if (behind && next->follows && next->ride == op.ride && next->gathered == op.gathered)
+            found.push_back(next);
+        behind = behind || next == &op;
+        return true;
+    });
+    return found;
 }
 
 }  // namespace
@@ -321,9 +336,20 @@ void core::attempt_expired(operation& op)
     r.how = send::ending::expired;
     const std::string& address = address_of_[op.broker->id];
     net::connection* c = op.under_way();
-    if (op.ride != nullptr || op.gathered != nullptr)
+    if (op.ride != nullptr || op.gathered != nullptr) {
+        const std::vector<operation*> behind = op.laned ? riding_behind(op, lanes_) : std::vector<operation*>();
         r.how = gatherer_->take_off(op);
-    else if (c != nullptr && c->withdraw(op))
+        if (r.how == send::ending::unconnected) {
+            // What left before it was written comes later: those behind it in its lane must not go ahead.
+            for (auto it = behind.rbegin(); it != behind.rend(); ++it) {
+                net::reply left;
+                left.how = gatherer_->take_off(**it);
+                left.text = "the message before it of its key had left";
+                const seat not_the_first{1, {}};
+                attempt_over(**it, left, &not_the_first);
+            }
+        }
+    } else if (c != nullptr && c->withdraw(op))
         r.how = send::ending::unconnected;
     const std::string text = std::string(r.how == send::ending::expired ? "no answer from " : "no connection to ") + address + " in " +
                              std::to_string(op.share_ns / 1'000'000) + " ms";

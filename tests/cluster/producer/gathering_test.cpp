@@ -158,6 +158,40 @@ TEST_F(Gathering, KeepsTheOrderOfAKeyAndTakesItsMessagesTogether)
     expect_quiet(p);
 }
 
+// What had run out of time before it was written was tried again behind its followers.
+TEST_F(Gathering, LetsNothingGoAheadOfAMessageThatLeftBeforeItWasWritten)
+{
+    topic(cluster, "Q", 1);
+    command(cluster, "broker-b gone");
+    auto o = with_policy(batching(cluster), "hash", "none", true);
+    o.batch_linger = 60s;
+    o.retry_backoff = 0ms;
+    producer p = started(o);
+    ASSERT_TRUE(p.send(message("Q", "warm")));
+    command(cluster, "broker-a latency 2200ms");
+    collector c;
+    const auto send = [&](int i, const char* key, std::chrono::milliseconds timeout) {
+        send_options s;
+        s.timeout = timeout;
+        s.attempts = 2;
+        p.async_send(message("Q", std::to_string(i)).set_order_key(key), s, c.handler(i));
+    };
+    send(0, "another", 20s);
+    ASSERT_TRUE(cluster.wait_sends("broker-a", 2, patience));
+    // All others gather until that is answered: 1 leaves twice, the first time to take the rest along, then 2 leaves once.
+    send(1, "k", 300ms);
+    send(2, "k", 3s);
+    send(3, "k", 20s);
+    ASSERT_TRUE(c.wait(4));
+    std::vector<int> bodies;
+    for (const auto& r : cluster.snapshot("Q"))
+        if (r.body == "2" || r.body == "3")
+            bodies.push_back(std::stoi(r.body));
+    EXPECT_TRUE(std::is_sorted(bodies.begin(), bodies.end())) << "3 went ahead of 2";
+    EXPECT_EQ(c.receipts()[3].outcome, outcome::stored) << shown(c.receipts()[3]);
+    expect_quiet(p);
+}
+
 TEST_F(Gathering, RetriesEachMessageOfABatchThatFailed)
 {
     auto o = batching(cluster);
