@@ -66,7 +66,8 @@ void connection::batch::clear() noexcept
 }
 
 connection::connection(links& owner, std::string address)
-    : owner_(owner), keep_owner_(owner.lifetime.lock()), address_(std::move(address)), socket_(owner.executor())
+    : owner_(owner), keep_owner_(owner.closed() ? nullptr : owner.lifetime.lock()),  // later it waits for nothing, and would own its owner
+      address_(std::move(address)), socket_(owner.executor())
 {
     connect_timer_.owner = this;
     connect_timer_.expired = [](timer_hook& hook) {

@@ -6,7 +6,9 @@
 #include <boost/asio/bind_executor.hpp>
 
 #include <atomic>
+#include <filesystem>
 #include <future>
+#include <iterator>
 #include <latch>
 #include <memory>
 #include <optional>
@@ -378,6 +380,31 @@ TEST(Close, EndsWhileRoutesAreAskedForAndSendsWaitForEverything)
         command(cluster, "broker-c perm 4 readonly");
         expect_agreement(cluster, sent.receipts());
     }
+}
+
+std::size_t descriptors()
+{
+    namespace fs = std::filesystem;
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator("/proc/self/fd"), fs::directory_iterator()));
+}
+
+// What was asked of one name server was asked of the next when its connection went, and that one's owned the producer.
+TEST(Close, WhileANameServerIsSilentLeavesNoDescriptor)
+{
+    cluster::embedded_cluster cluster;
+    const std::size_t before = descriptors();
+    command(cluster, "name-server hang");
+    for (std::uint64_t i = 1; i <= 8; ++i) {  // with which of the two it begins is random
+        auto o = options_for(cluster);
+        o.name_servers.push_back("127.0.0.1:1");
+        auto p = started(o);
+        collector sent;
+        p.async_send(message("T", "x"), sent.handler(0));
+        ASSERT_TRUE(cluster.wait_requests("name-server", 105, i, patience));
+        (void)p.close(1ms);
+        ASSERT_TRUE(sent.wait(1));
+    }
+    EXPECT_TRUE(eventually([&] { return descriptors() == before; })) << before << " before, " << descriptors() << " after";
 }
 
 TEST(Close, OfOneProducerLeavesAnotherOfTheSameGroupAlone)
