@@ -46,7 +46,7 @@ sender_plan make_sender(dice& d, int id, int messages, int& bytes)
 std::string broker_fault(dice& d)
 {
     constexpr const char* codes[] = {"1", "2", "10", "11", "12", "13", "14", "16", "17", "204", "205", "501", "1500", "0"};
-    switch (d.between(0, 16)) {
+    switch (d.between(0, 19)) {
     case 0: return fmt::format("latency {}ms", d.scaled(1, 800));
     case 1: return std::string("code ") + d.of(codes);
     case 2: return "refuse";
@@ -63,6 +63,9 @@ std::string broker_fault(dice& d)
     case 13: return "gone";
     case 14: return "move 0";
     case 15: return "stall";
+    case 16:
+    case 17:
+    case 18: return std::string("code ") + d.of(codes);
     default: return "refuse";
     }
 }

@@ -164,7 +164,10 @@ source_position first_place(std::string_view text, std::string_view header, std:
     try {
         const std::string_view last = line_of(text, line);
         const toml::table before = toml::parse(text.substr(0, static_cast<std::size_t>(last.data() - text.data())));
-        const toml::table path = toml::parse(fmt::format("{}\n{}\n", header, key.empty() ? "" : fmt::format("{} = 0", key)));
+        const std::string alone = fmt::format("{}\n{}\n", header, key.empty() ? "" : fmt::format("{} = 0", key));
+        if (scan_text(alone, "").wrong)
+            return {};  // a line that stands inside a string of many lines
+        const toml::table path = toml::parse(alone);
         const toml::node* known = &before;
         const toml::node* step = &path;
         source_position found;
