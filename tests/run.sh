@@ -210,25 +210,21 @@ fi
 
 if [ -f tests/fuzz/CMakeLists.txt ]; then
     say "fuzz"
-    each=15
+    each=30
     [ "$mode" != all ] || each=300
     if configure fuzz; then
         fuzzers=$(ninja_targets fuzz 'fuzz_[a-z0-9_]*')
         if [ -z "$fuzzers" ]; then
             fail "fuzz: there is no target fuzz_*"
         elif build fuzz $fuzzers; then
+            # Each of the cores has one at a time.
+            # shellcheck disable=SC2086
+            printf '%s\n' $fuzzers | xargs -P "$cores" -I NAME sh tests/fuzz/run.sh NAME "$each" "$logs"
             for fuzzer in $fuzzers; do
-                # What it finds new stays in the build tree; the seeds of the repository are only read.
-                mkdir -p "build/fuzz/corpus/$fuzzer"
-                seeds=tests/fuzz/corpus/${fuzzer#fuzz_}
-                [ -d "$seeds" ] || seeds=""
-                printf '%s, %s s ... ' "$fuzzer" "$each"
-                if "build/fuzz/bin/$fuzzer" -max_total_time="$each" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-                    -artifact_prefix="$logs/$fuzzer-" "build/fuzz/corpus/$fuzzer" $seeds >"$logs/$fuzzer.log" 2>&1; then
-                    sed -n 's/^stat::number_of_executed_units: *\(.*\)/\1 inputs/p' "$logs/$fuzzer.log"
+                if [ "$(cat "$logs/$fuzzer.status" 2>/dev/null)" = 0 ]; then
+                    sed -n "s/^stat::number_of_executed_units: *\(.*\)/$fuzzer, $each s ... \1 inputs/p" "$logs/$fuzzer.log"
                     pass
                 else
-                    echo
                     fail "fuzz: $fuzzer (inputs that failed: build/tests/$fuzzer-*)" "$logs/$fuzzer.log"
                 fi
             done
