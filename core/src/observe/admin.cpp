@@ -297,12 +297,25 @@ public:
         parser_.emplace();
         parser_->header_limit(static_cast<std::uint32_t>(owner_.settings.max_header));
         parser_->body_limit(owner_.settings.max_body);
-        reading_since_ = steady_clock::now();
+        begins(doing::reading);
         stream_.expires_after(owner_.settings.arrive);
         http::async_read(stream_, buffer_, *parser_, [self = shared_from_this()](const error_code& ec, std::size_t) { self->arrived(ec); });
     }
-    /// When it began to wait for a request; nothing: it does not.
-    [[nodiscard]] std::optional<steady_clock::time_point> reading_since() const noexcept { return reading_since_; }
+    /// Who makes room first, the lowest: by what it has shown so far, then by how long it has been at it. Nothing: not now.
+    [[nodiscard]] std::optional<std::pair<int, steady_clock::time_point>> dispensable(steady_clock::time_point now) const
+    {
+        enum : int { silent, asking, served, slow };
+        switch (doing_) {
+        case doing::seeing_off: return {{silent, since_}};
+        case doing::reading: return {{served_ ? served : parser_->got_some() ? asking : silent, since_}};
+        case doing::writing:
+            if (now - since_ > owner_.settings.linger)
+                return {{slow, since_}};
+            break;
+        case doing::thinking: break;
+        }
+        return std::nullopt;
+    }
 
     void close()
     {
@@ -312,9 +325,16 @@ public:
     }
 
 private:
+    enum class doing : std::uint8_t { reading, thinking, writing, seeing_off };
+    void begins(doing what)
+    {
+        doing_ = what;
+        since_ = steady_clock::now();
+    }
+
     void arrived(const error_code& ec)
     {
-        reading_since_.reset();
+        begins(doing::thinking);
         if (ec) {
             const bool ours = ec == http::error::header_limit || ec == http::error::buffer_overflow || ec == http::error::body_limit;
             const bool no_http = ec.category() == http::make_error_code(http::error::bad_method).category() && ec != http::error::end_of_stream &&
@@ -362,7 +382,7 @@ private:
                               });
     }
 
-    std::optional<admin_answer> refusal(const http::request<http::string_body>& request, admin_request& asked) const
+    std::optional<admin_answer> refusal(const http::request<http::string_body>& request, admin_request& asked)
     {
         const auto text = [](auto view) { return std::string_view(view.data(), view.size()); };
         if (request.method() != http::verb::get && request.method() != http::verb::head && request.method() != http::verb::post)
@@ -376,12 +396,15 @@ private:
         if (!origin.empty() && origin != "http://" + std::string(host))
             return complaint(403, "the request comes from a page of another origin");
         const bool open = asked.path == "/" || asked.path == "/healthz" || asked.path == "/readyz";
+        if (owner_.settings.token.empty())
+            served_ = true;
         if (owner_.settings.token.empty() || open)
             return std::nullopt;
         constexpr std::string_view bearer = "Bearer ";
         const std::string_view given = text(request[http::field::authorization]);
         if (!given.starts_with(bearer) || !same_secret(given.substr(bearer.size()), owner_.settings.token))
             return complaint(401, "this endpoint asks for a token: Authorization: Bearer TOKEN");
+        served_ = true;
         return std::nullopt;
     }
 
@@ -413,6 +436,7 @@ private:
         response_.content_length(a.body.size());
         if (!head_)
             response_.body() = std::move(a.body);
+        begins(doing::writing);
         stream_.expires_after(owner_.settings.take);
         http::async_write(stream_, response_, [self = shared_from_this()](const error_code& ec, std::size_t) {
             if (ec)
@@ -429,7 +453,7 @@ private:
     {
         error_code ignored;
         stream_.socket().shutdown(asio::socket_base::shutdown_send, ignored);
-        reading_since_ = steady_clock::now();
+        begins(doing::seeing_off);
         stream_.expires_after(see_off_limit);
         drop_the_rest(2 * owner_.settings.max_body);
     }
@@ -460,10 +484,12 @@ private:
     http::response<http::string_body> response_;
     std::array<char, 4096> rest_;
     asio::steady_timer think_;
-    std::optional<steady_clock::time_point> reading_since_;
+    doing doing_ = doing::reading;
+    steady_clock::time_point since_{};
     std::uint64_t asked_ = 0, replied_ = 0;
     unsigned version_ = 11;
     bool keep_ = false, head_ = false;
+    bool served_ = false;  // it asked for something, and may
 };
 
 // ---- all of them ----
@@ -517,19 +543,23 @@ void admin_server::state::greet(protocol::socket socket)
     counted.connections = sessions.size();
 }
 
-/// Of those that have not said what they want, who has been at it longest goes.
+/// Whoever asked for something that it may ask for goes after all others, and nobody while its request is being answered.
 void admin_server::state::make_room()
 {
-    auto oldest = sessions.end();
+    const auto now = steady_clock::now();
+    auto first = sessions.end();
+    std::optional<std::pair<int, steady_clock::time_point>> lowest;
     for (auto it = sessions.begin(); it != sessions.end(); ++it) {
-        const auto since = (*it)->reading_since();
-        if (since && (oldest == sessions.end() || *since < *(*oldest)->reading_since()))
-            oldest = it;
+        const auto one = (*it)->dispensable(now);
+        if (one && (!lowest || *one < *lowest)) {
+            first = it;
+            lowest = one;
+        }
     }
-    if (oldest == sessions.end())
+    if (first == sessions.end())
         return;
-    (*oldest)->close();
-    sessions.erase(oldest);
+    (*first)->close();
+    sessions.erase(first);
 }
 
 void admin_server::state::tick()

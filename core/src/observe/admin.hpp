@@ -1,8 +1,9 @@
 // The admin endpoint: HTTP on a unix socket or a loopback port, on a thread of its own.
 //
 // Everything is bounded: connections, the time a request may take to arrive and an answer to be read, headers, bodies. When
-// all places are taken, whoever was longest in telling what it wants goes. What is asked is answered by an admin_source,
-// which must not block.
+// all places are taken, one goes: first of those that have said nothing, then of those that have begun to, then of those that
+// were answered and may ask again, then of those that do not read their answer; of each kind whoever was longest at it. What
+// is asked is answered by an admin_source, which must not block.
 
 #pragma once
 
@@ -64,6 +65,7 @@ struct admin_settings {
     std::size_t max_header = 16 * 1024, max_body = 1024 * 1024;        ///< bytes
     std::chrono::milliseconds arrive{10'000};  ///< a whole request, from the end of the one before
     std::chrono::milliseconds take{10'000};    ///< a whole answer, until it is read
+    std::chrono::milliseconds linger{1'000};   ///< from then on who has not read its answer may have to make room
     std::chrono::milliseconds think{65'000};   ///< an answer that comes later
     std::chrono::milliseconds tick{5'000};
 };

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -215,6 +216,66 @@ TEST(AdminServer, AnswersThoughAThousandOthersAreThere)
     }
     EXPECT_EQ(crowd.front()->rest(), "") << "it made room for others";
     EXPECT_EQ(get(s.at(), "/a").status, 200);
+}
+
+// Connections come without end, more than there are places. Who was answered before is answered again on the same connection;
+// who has begun to ask can go on; who comes new and asks at once is answered.
+TEST(AdminServer, KeepsThoseWhoAskFromBeingPushedOutByThoseWhoDoNot)
+{
+    situation s;
+    s.settings.max_connections = 16;
+    s.start();
+    raw_http stays(s.at()), begins(s.at());
+    const std::string question = "GET /a HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    stays.write(question);
+    ASSERT_TRUE(eventually([&] { return s.server->counts().requests[200] == 1; }));
+    begins.write("POST /p HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 3\r\n\r\na");
+    std::vector<std::unique_ptr<raw_http>> crowd;
+    for (std::uint64_t i = 0; i < 400; ++i) {
+        crowd.push_back(std::make_unique<raw_http>(s.at()));
+        ASSERT_TRUE(crowd.back()->connected()) << i;
+        if (i % 40 != 39)
+            continue;
+        ASSERT_EQ(get(s.at(), "/new").body, "GET /new 0") << i;
+        ASSERT_TRUE(stays.write(question)) << i;
+        ASSERT_TRUE(eventually([&] { return s.server->counts().requests[200] == 1 + 2 * (i / 40 + 1); })) << i;
+    }
+    begins.write("bc");
+    EXPECT_EQ(taken_apart(begins.rest()).body, "POST /p 3");
+    EXPECT_EQ(crowd.front()->rest(), "") << "it made room";
+}
+
+TEST(AdminServer, LetsNobodyWithoutATokenPushOutWhoHasOne)
+{
+    situation s;
+    s.settings.token = "0123456789abcdef";
+    s.settings.max_connections = 4;
+    s.start();
+    raw_http stays(s.at());
+    const std::string question = "GET /a HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer 0123456789abcdef\r\n\r\n";
+    stays.write(question);
+    ASSERT_TRUE(eventually([&] { return s.server->counts().requests[200] == 1; }));
+    std::vector<std::unique_ptr<raw_http>> crowd;
+    for (std::uint64_t i = 0; i < 50; ++i) {  // they ask for what everybody may, and for what they may not, and stay
+        crowd.push_back(std::make_unique<raw_http>(s.at()));
+        crowd.back()->write(std::string("GET ") + (i % 2 == 0 ? "/healthz" : "/a") + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        ASSERT_TRUE(eventually([&] { return s.server->counts().requests[200] + s.server->counts().requests[401] == i + 2; })) << i;
+    }
+    ASSERT_TRUE(stays.write(question));
+    EXPECT_TRUE(eventually([&] { return s.server->counts().requests[200] == 27; }));
+}
+
+TEST(AdminServer, TakesThePlaceOfWhoDoesNotReadItsAnswer)
+{
+    situation s;
+    s.settings.max_connections = 2;
+    s.settings.linger = 50ms;
+    s.start();
+    raw_http a(s.at()), b(s.at());
+    a.write(request("GET /large"));
+    b.write(request("GET /large"));
+    EXPECT_TRUE(eventually([&] { return s.server->counts().requests[200] == 2; }));
+    EXPECT_TRUE(eventually([&] { return get(s.at(), "/a").status == 200; }));
 }
 
 TEST(AdminServer, TurnsAwayWhomItHasNoRoomForWhileAllOthersAreServed)
