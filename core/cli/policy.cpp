@@ -11,6 +11,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -19,6 +20,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace shunt::cli {
 
@@ -203,15 +205,23 @@ int verb(const policy_arguments& a, std::string_view name)
 
 std::optional<admin_options> endpoint_of(const policy_arguments& a)
 {
-    const auto loaded = load_options(a.command, a.config, strategies::ignored);
-    if (!loaded)
+    std::vector<config::problem> problems;
+    const config::loaded loaded = config::load_file(a.config, problems);
+    // A producer goes on as it was when its file is spoiled, and then it is asked all the more.
+    const bool in_the_way = std::any_of(problems.begin(), problems.end(), [](const config::problem& p) { return p.key.empty() || p.key.starts_with("admin"); });
+    if (in_the_way || (!problems.empty() && loaded.options.admin.listen.empty())) {
+        for (const config::problem& p : problems)
+            complain(a.command, config::to_string(p));
         return std::nullopt;
-    if (loaded->options.admin.listen.empty()) {
+    }
+    if (!problems.empty())
+        complain(a.command, fmt::format("{} has {}, see `shunt config check`; its [admin] is well", a.config, counted(problems.size(), "problem")));
+    if (loaded.options.admin.listen.empty()) {
         complain(a.command, a.config + ": admin.listen is not set; a producer is asked where its configuration says, as in [admin] listen = "
                                        "\"unix:/run/app/shunt.sock\"");
         return std::nullopt;
     }
-    return loaded->options.admin;
+    return loaded.options.admin;
 }
 
 js::value parsed(const admin_reply& r)

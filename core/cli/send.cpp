@@ -198,6 +198,7 @@ int send(const send_arguments& a)
         a.kinds.options_of(o);
     };
     add_arguments(loaded->options);
+    loaded->options.overrides = add_arguments;  // they stand, whatever the file says later
     const auto [policy, binding] = policy_of(a, loaded->options);
     const auto send_timeout = a.plan.options.timeout.count() != 0 ? a.plan.options.timeout : loaded->options.send_timeout;
     hangups hangup;
@@ -206,12 +207,7 @@ int send(const send_arguments& a)
         return misused;
     producer& p = *made;
     hangup.start([&] {
-        std::vector<config::problem> problems;
-        config::loaded again = config::load_file(a.config, problems);
-        add_arguments(again.options);
-        stage_options how;
-        how.who = "SIGHUP";
-        const swap_handle h = problems.empty() ? p.stage(std::move(again.options), std::move(how)) : p.reload(how.who);
+        const swap_handle h = p.reload("SIGHUP");
         for (const swap_state on_its_way : {swap_state::staged, swap_state::admitting, swap_state::created})
             (void)h.wait_past(on_its_way, std::chrono::hours(1));
         const swap_status s = h.status();

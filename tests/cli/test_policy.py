@@ -110,6 +110,68 @@ class Policy(Case):
         self.assertEqual(self.policies()["generation"], 1)
         self.assertEqual(self.why(), "rotation")
 
+    def test_what_the_command_line_says_stands_whatever_is_staged(self):
+        record = self.file("run.toml")
+        watched = 'send_timeout = "60s"\nwatch = true'
+        self.path = self.file("receipts")
+        self.running_toml = self.config(producer=watched, rest=self.rest())
+        self.sending = self.running("send", "-c", self.running_toml, "-t", self.topic, "--receipts", self.path, "--body", "{i}", "--order-key", "k{i}",
+                                    "--count", 100_000_000, "--rate", "500/s", "--record", record, "--trace", "--compress", "zstd")
+        self.more()
+        new = self.new('selector = { use = "hash" }')
+        self.assertEqual(self.policy("diff", new), 'policies.default.selector.use: "best-queue" -> "hash"\n')
+        self.assertEqual(self.policy("stage", new), "1\n")
+        self.assertEqual(self.policy("stage"), "2\n")
+        self.sending.interrupt(signal.SIGHUP)
+        self.assertIn("SIGHUP: swap 3: in_force", self.sending.err.until("SIGHUP"))
+        self.config(producer=watched, rest=self.rest('selector = { use = "random" }'))
+        self.wait_for(lambda: self.policies()["generation"] == 5)
+        self.assertEqual(self.why(), "random")
+        self.config(producer=watched, rest=self.rest('selector = { use = "random" }\n# only a remark'))
+        self.config(producer=watched, rest=self.rest('selector = { use = "round-robin" }'))
+        self.wait_for(lambda: self.policies()["generation"] == 6)
+        self.assertEqual([s["state"] for s in self.policies()["swaps"][-2:]], ["replaced", "in_force"])
+        self.assertEqual(self.policies()["swaps"][-1]["changes"], [{"key": "policies.default.selector.use", "from": '"random"', "to": '"round-robin"', "live": True}])
+        self.assertEqual(len(self.policies()["swaps"]), 6, "nothing was refused")
+        self.sending.interrupt(signal.SIGINT)
+        self.sending.wait()
+        self.assertIn('use = "round-robin"', open(record, encoding="utf-8").read())
+
+    def test_a_file_saved_wrong_again_and_again_is_told_of_and_no_more(self):
+        watched = 'send_timeout = "60s"\nwatch = true'
+        self.path = self.file("receipts")
+        self.running_toml = self.config(producer=watched, rest=self.rest())
+        self.sending = self.running("send", "-c", self.running_toml, "-t", self.topic, "--receipts", self.path, "--body", "{i}", "--count", 100_000_000,
+                                    "--rate", "500/s", "--mode", "async")
+        self.more()
+        process = f"/proc/{self.sending.process.pid}/"
+
+        def held():
+            """What must not grow: files, threads, mapped files."""
+            return (len(os.listdir(process + "fd")), len(os.listdir(process + "task")), open(process + "maps", encoding="utf-8").read().count(".so"))
+
+        def save(text):
+            self.file("shunt.toml", text)
+
+        good = open(self.running_toml, encoding="utf-8").read()
+        before = held()
+        for i in range(50):
+            save(good.replace("[swap]", f'[swap]\nquiet = "{i} parsecs"'))
+            self.wait_for(lambda i=i: f"'{i} parsecs'" in self.policies()["swaps"][-1]["reason"])
+            if i % 10 == 0:
+                for _ in range(5):
+                    save(good.replace("[swap]", f'[swap]\nquiet = "{i} parsecs"'))  # the same again is no news
+        ended = shunt("policy", "list", "-c", self.running_toml)
+        self.assertEqual((ended.returncode, ended.stderr), (0, f"shunt policy list: {self.running_toml} has 1 problem, see `shunt config check`; its [admin] is well\n"))
+        self.refused("policy", "list", "-c", self.file("spoiled.toml", good.replace('"unix:s"', "3").replace("[swap]", "[swap]\nquiet = 3")), status=2,
+                     saying=["admin.listen is 3", "swap.quiet is 3"])
+        self.assertEqual(len(self.policies()["swaps"]), 51)
+        self.assertEqual(self.policies()["generation"], 1)
+        self.wait_for(lambda: held() <= before)
+        save(good + '[policies.default]\nselector = { use = "random" }\n')
+        self.wait_for(lambda: self.policies()["generation"] == 2)
+        self.assertEqual(self.why(), "random")
+
     def test_says_where_nobody_answers(self):
         self.refused("policy", "list", "-c", self.config(rest=""), status=2, saying="admin.listen is not set")
         self.refused("policy", "list", "-c", self.config(rest=self.rest()), status=1, saying="no producer answers at unix:")

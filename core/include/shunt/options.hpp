@@ -227,6 +227,10 @@ struct producer_options {
     tls_options tls;
     std::string log_level = "off";                 ///< off | error | warn | info | debug
     std::string file;                              ///< where it was read from; empty: made in code
+    /// What the program says in place of its file, as its command line may: called with whatever is read later, be it that
+    /// `file` changed, or that a file or a text is staged, so that it stands for as long as the producer does. On any thread,
+    /// on several at once; it must not block or throw. create() does not call it.
+    std::function<void(producer_options&)> overrides;
 };
 
 }  // namespace shunt

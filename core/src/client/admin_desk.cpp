@@ -244,9 +244,10 @@ void admin_desk::diff(const admin_request& request, const reply& then)
     std::vector<config::problem> problems;
     if (request.body.empty() && file_.empty())
         return then(complaint(400, "the producer was made without a file; send the new configuration as the body"));
-    const config::loaded l = request.body.empty() ? config::load_file(file_, problems) : config::load_text(request.body, file, problems);
+    config::loaded l = request.body.empty() ? config::load_file(file_, problems) : config::load_text(request.body, file, problems);
     swap::plan plan;
     if (problems.empty()) {
+        core_.apply_overrides(l.options);
         thread_slot& slot = core_.slots_->mine();
         const epoch_domain::reading mark(core_.epochs_, slot.epoch);
         plan = swap::make_plan(core_.in_force_.load(std::memory_order_seq_cst)->table->options, l.options);

@@ -358,6 +358,7 @@ private:
 
     // ---- swaps (swaps.cpp) ----
     [[nodiscard]] swap_handle new_swap(stage_options how);
+    void apply_overrides(producer_options& read) const;
     [[nodiscard]] swap_handle stage_loaded(config::loaded l, const std::vector<config::problem>& problems, stage_options how);
     void next_admission();
     void admitted(const std::shared_ptr<admission>& a, std::shared_ptr<policy_table> table, const std::string& problems);

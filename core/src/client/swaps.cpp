@@ -59,10 +59,19 @@ swap_handle core::stage_text(std::string_view text, const std::string& file, sta
     return stage_loaded(std::move(l), problems, std::move(how));
 }
 
+/// What was read is what the program says in its place.
+void core::apply_overrides(producer_options& read) const
+{
+    if (options_.overrides)
+        options_.overrides(read);
+}
+
 swap_handle core::stage_loaded(config::loaded l, const std::vector<config::problem>& problems, stage_options how)
 {
-    if (problems.empty())
+    if (problems.empty()) {
+        apply_overrides(l.options);
         return stage(std::move(l.options), std::move(how));
+    }
     std::string text;
     for (const config::problem& p : problems)
         text += (text.empty() ? "" : "\n") + config::to_string(p);

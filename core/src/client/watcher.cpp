@@ -118,6 +118,7 @@ void core::take_file(bool plugins_changed)
         return;
     }
     watcher_->trouble.clear();
+    apply_overrides(l.options);
     change_security(l.options.acl, l.options.tls);
     // Not what is in force: what was rolled back does not come again because somebody touches the file.
     if (!plugins_changed && config::differences(watcher_->taken, l.options).empty())

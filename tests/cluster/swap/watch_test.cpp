@@ -2,6 +2,8 @@
 
 #include "swap_situation.hpp"
 
+#include <config/load.hpp>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -282,6 +284,45 @@ TEST_F(Watch, IsInForceSoonThoughThePluginIsTriedOutFirst)
     };
     expect_within(250ms, "configuration_renamed_ms", [&](int version) { replace("shunt.toml", at_once_with(version)); });
     expect_within(600ms, "configuration_written_ms", [&](int version) { write("shunt.toml", at_once_with(version)); });
+}
+
+// What a program says in place of its file stands whichever way the file is read again.
+TEST_F(Watch, WhatTheProgramOverridesStands)
+{
+    write("shunt.toml", config(3));
+    producer_options o;
+    {
+        std::vector<config::problem> problems;
+        o = config::load_file(at("shunt.toml"), problems).options;
+        ASSERT_TRUE(problems.empty());
+    }
+    o.overrides = [](producer_options& read) {
+        read.client_id = "ours";  // a file that says otherwise would be refused: it needs a restart
+        read.attempts = 7;
+    };
+    o.overrides(o);
+    auto p = started(o);
+    ASSERT_TRUE(p.send(message("T", "x")));
+    const auto file_with = [&](const char* selector) {
+        return config(4, std::string("[policies.default]\nselector = { use = \"") + selector + "\" }\n");
+    };
+    const auto changes = [&] {
+        std::string keys;
+        const auto all = p.swaps();
+        for (const swap_change& c : all.back().changes)
+            keys += c.key + " ";
+        return keys;
+    };
+    write("new.toml", file_with("random"));
+    rename("new.toml", "shunt.toml");
+    ASSERT_TRUE(comes(p, 2, swap_state::in_force)) << told(p);
+    EXPECT_EQ(changes(), "policies.default.selector.use ");
+    ASSERT_TRUE(p.reload().wait_for(swap_state::in_force, patience)) << told(p);
+    EXPECT_EQ(changes(), "");
+    write("other.toml", file_with("round-robin"));
+    ASSERT_TRUE(p.stage_file(at("other.toml")).wait_for(swap_state::in_force, patience)) << told(p);
+    EXPECT_EQ(changes(), "policies.default.selector.use ");
+    ASSERT_TRUE(p.send(message("T", "x")));
 }
 
 TEST_F(Watch, ReloadsOnRequestWithoutWatching)
