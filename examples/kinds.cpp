@@ -5,6 +5,10 @@
 #include <shunt/producer.hpp>
 #include <shunt/template.hpp>
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include <chrono>
@@ -101,6 +105,25 @@ void questions(shunt::producer& producer)
         std::cout << "by its key: " << found->size() << '\n';
 }
 
+boost::asio::awaitable<void> pour(shunt::producer& producer, int many)
+{
+    for (int i = 0; i < many; ++i) {
+        const std::string line = "line " + std::to_string(i);  // read from somewhere that can wait
+        shunt::room place = co_await producer.async_room("orders", line.size(), 10s, boost::asio::use_awaitable);
+        shunt::message m("orders", line);
+        producer.async_send(std::move(place), std::move(m), {}, [](const shunt::error_code&, const shunt::receipt&) {});
+    }
+}
+
+void back_pressure(shunt::producer& producer)
+{
+    boost::asio::io_context mine;
+    auto all = boost::asio::co_spawn(mine, pour(producer, 1000), boost::asio::use_future);
+    mine.run();
+    all.get();
+    std::cout << "as fast as there is room: all are on their way\n";
+}
+
 class spans : public shunt::send_observer {
     void before(shunt::message& m) override { m.set_property("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"); }
     void after(const shunt::observed_send& s) override { total += s.receipt.latency; }
@@ -125,6 +148,7 @@ int main(int argc, char** argv)
     transaction(*producer);
     destinations(*producer);
     questions(*producer);
+    back_pressure(*producer);
     request(*producer);
     return 0;
 }

@@ -122,6 +122,30 @@ class Kinds(unittest.TestCase):
             self.assertIn("item 7", done.stdout)
 
 
+class Features(unittest.TestCase):
+    """The table of features in core/README.md: each names tests that are there, of both kinds."""
+
+    def test_each_has_its_tests(self):
+        tests = SOURCE / "tests"
+        cases = set(re.findall(r'^ *\{"([a-z_0-9]+)", also::', "".join((tests / "interop" / "cases" / f).read_text(encoding="utf-8")
+                                                                    for f in ("cases.cpp", "kinds.cpp")), re.M))
+        self.assertGreater(len(cases), 30)
+        table = (SOURCE / "core" / "README.md").read_text(encoding="utf-8").split("| feature | without brokers, embedded cluster | real brokers |\n|---|---|---|\n")[1]
+        rows = table.split("\n\n")[0].splitlines()
+        self.assertGreater(len(rows), 15)
+        for row in rows:
+            _, here, real = row.strip("|").split(" | ")
+            for cell, real_brokers in ((here, False), (real, True)):
+                names = re.findall(r"`([^`]+)`", cell)
+                self.assertTrue(names, row)
+                for name in names:
+                    if name in cases:
+                        self.assertTrue(real_brokers, row)
+                        continue
+                    self.assertEqual(name.startswith("interop/"), real_brokers, f"{name}: {row}")
+                    self.assertTrue((tests / (name if name.endswith(".py") else name + ".cpp")).exists(), f"{name}: {row}")
+
+
 class Migration(unittest.TestCase):
     """config/migration: each call of ours that is named there is in a header. (Settings: unit/config/other_clients_test.cpp.)"""
 

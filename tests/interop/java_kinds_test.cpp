@@ -5,6 +5,7 @@
 
 #include <shunt/producer.hpp>
 #include <support/listed_differences.hpp>
+#include <wire/trace.hpp>
 
 #include <boost/json.hpp>
 #include <gtest/gtest.h>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -54,7 +56,7 @@ by_kind parsed(const std::vector<std::string>& lines)
 }
 
 struct JavaAndShunt : testing::Test {
-    static void SetUpTestSuite() { cluster = std::make_unique<shunt::interop::real_cluster>(shunt::interop::real_cluster_options{.brokers = 2}); }
+    static void SetUpTestSuite() { cluster = std::make_unique<shunt::interop::real_cluster>(shunt::interop::real_cluster_options{.brokers = 2, .broker_conf = "traceTopicEnable=true"}); }
     static void TearDownTestSuite() { cluster.reset(); }
 
     static shunt::producer_options options(const std::string& group)
@@ -301,6 +303,109 @@ TEST_F(JavaAndShunt, ShuntAnswersWhatJavaAsks)
     const auto asked = java("Asker", {cluster->name_server(), "asked_of_shunt", "3"});
     EXPECT_EQ(asked.status, 0) << asked.err;
     EXPECT_EQ(asked.out, (std::vector<std::string>{"shunt: question 0", "shunt: question 1", "shunt: question 2"}));
+}
+
+// ---- the message trace ----
+
+// Of a send and of a transaction's end, in the order in which they are written.
+const std::vector<std::string> pub_fields{"kind", "time", "region", "group", "topic", "msgId", "tags", "keys", "storeHost", "bodyLength",
+                                          "costTime", "msgType", "offsetMsgId", "success"};
+const std::vector<std::string> end_fields{"kind", "time", "region", "group", "topic", "msgId", "tags", "keys", "storeHost",
+                                          "msgType", "transactionId", "transactionState", "fromTransactionCheck"};
+// What is another one in each record, whoever writes it: there, or not there, is all that is compared.
+const std::set<std::string> own_field{"time", "topic", "msgId", "storeHost", "costTime", "offsetMsgId", "transactionId"};
+
+struct traces {
+    std::map<std::string, std::map<std::string, std::string>> records;  // by tag, or "end" of a transaction; then by field
+    std::map<std::string, std::set<std::string>> ids;                   // UNIQ_KEYs that a record tells, by the same
+    std::set<std::string> keys, properties;                             // of the messages that hold the records
+};
+
+traces traces_of(const std::vector<shunt::interop::stored>& all, const std::string& topic)
+{
+    traces out;
+    for (const shunt::interop::stored& m : all) {
+        bool ours = false;
+        shunt::wire::each_trace(m.body, [&](const std::vector<std::string_view>& of) {
+            if (of.size() < 5 || of[4] != topic)
+                return;
+            ours = true;
+            const bool end = of[0] == "EndTransaction";
+            const auto& names = end ? end_fields : pub_fields;
+            EXPECT_EQ(of.size(), names.size()) << m.body;
+            std::map<std::string, std::string> r;
+            for (std::size_t i = 0; i < std::min(names.size(), of.size()); ++i)
+                r[names[i]] = own_field.contains(names[i]) ? (of[i].empty() || of[i] == "null" ? "none" : "some") : std::string(of[i]);
+            const std::string which = end ? "end" : std::string(of[6]);
+            out.ids[which].emplace(of[5]);
+            EXPECT_TRUE(out.records.emplace(which, std::move(r)).second) << "twice: " << m.body;
+        });
+        if (!ours)
+            continue;
+        for (const auto& [name, value] : m.properties)
+            out.properties.insert(name);
+        std::istringstream keys(m.properties.at("KEYS"));
+        for (std::string key; keys >> key;)
+            out.keys.insert(key);
+    }
+    return out;
+}
+
+TEST_F(JavaAndShunt, TraceSendsInTheSameRecords)
+{
+    cluster->create_topic("traced_java", {.queues = 4});
+    cluster->create_topic("traced_shunt", {.queues = 4});
+    const auto sent = java("Traced", {cluster->name_server(), "traced_java"});
+    ASSERT_EQ(sent.status, 0) << sent.err;
+    {
+        auto o = options("PG_traced");
+        o.trace = "traced_*";
+        auto p = started(o);
+        const auto message = [](const std::string& kind, const std::string& body) { return shunt::message("traced_shunt", body).set_tag(kind); };
+        stored(p.deliver(message("plain", "plain")), "plain");
+        stored(p.deliver(message("keyed", "with two keys").add_key("k1").add_key("k2")), "keyed");
+        stored(p.deliver(message("level", "later").set_delay_level(1)), "level");
+        stored(p.deliver_batch({message("batch", "one"), message("batch", "two")}).send, "batch");
+        EXPECT_FALSE(p.deliver_oneway(message("one-way", "nobody answers")).error);
+        EXPECT_TRUE(p.send_transaction(message("half", "committed"), [](const auto&, const auto&) { return shunt::transaction_end::commit; }).confirmed);
+        EXPECT_TRUE(p.close(30s));
+        EXPECT_EQ(p.counters().trace_dropped, 0u);
+    }
+    traces theirs, ours;
+    const auto read = [&] {
+        const auto all = cluster->messages("RMQ_SYS_TRACE_TOPIC");
+        theirs = traces_of(all, "traced_java");
+        ours = traces_of(all, "traced_shunt");
+        return theirs.records.contains("end") && theirs.records.contains("plain") && ours.records.contains("end") && ours.records.contains("plain");
+    };
+    ASSERT_TRUE(cluster->eventually(read));
+
+    shunt::test::differences found;
+    for (const auto& [which, java_record] : theirs.records) {
+        if (!ours.records.contains(which)) {
+            found["only of Java"].insert(which);
+            continue;
+        }
+        for (const auto& [name, value] : java_record) {
+            const std::string& here = ours.records.at(which).at(name);
+            if (here != value)
+                found[name + "=" + value + ", here " + here].insert(which);
+        }
+        if (theirs.ids.at(which).size() != ours.ids.at(which).size())
+            found["ids"].insert(which);
+    }
+    for (const auto& [which, record] : ours.records) {
+        if (!theirs.records.contains(which))
+            found["only here"].insert(which);
+    }
+    EXPECT_EQ(shunt::test::shown(found), shunt::test::shown(shunt::test::listed_differences("traces")));
+    for (const traces* side : {&theirs, &ours}) {
+        EXPECT_TRUE(side->keys.contains("k1"));
+        EXPECT_TRUE(side->keys.contains("k2"));
+        for (const std::string which : {"plain", "keyed", "level", "half"})
+            EXPECT_TRUE(side->keys.contains(*side->ids.at(which).begin())) << which << ": a record is found by its message's id";
+    }
+    EXPECT_EQ(theirs.properties, ours.properties);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ enum class errc : int {
     invalid_delay,            ///< delay level not 1..18; a delay or a time out of bounds; more than one of them
     unknown_policy,           ///< the named policy is not in the table
     full,                     ///< the limits in flight were met
-    larger_than_limit,        ///< the message alone exceeds max_in_flight_bytes
+    larger_than_limit,        ///< the message alone exceeds max_in_flight_bytes, or its topic's
     no_queue,                 ///< nothing writable, or the selector refused
     queue_not_writable,       ///< the queue the caller named is not there or not writable
     selector_failed,          ///< the caller's own function threw
@@ -57,6 +57,7 @@ enum class errc : int {
     invalid_batch,            ///< empty, or messages that cannot travel together
     batch_too_large,          ///< more than max_body, encoded
     invalid_reply,            ///< what is answered is no request
+    absent_payload,           ///< a message_template was given no payload
     // the attempts' own
     connect_failed = 100,     ///< not_sent
     connect_timeout,          ///< not_sent
@@ -66,12 +67,13 @@ enum class errc : int {
     cancelled,                ///< close() met its deadline: not_sent or unknown, see the receipt
     reply_timeout,            ///< stored: the request is, but no reply came in time
     bad_reply,                ///< stored: a reply came, but cannot be inflated
-    tls_failed,               ///< not_sent: no TLS with the broker, for no reason of its own below
-    no_tls,                   ///< not_sent: the broker does not speak TLS
-    certificate_expired,      ///< not_sent: the broker's is not valid now
-    certificate_wrong_name,   ///< not_sent: the broker's is for others
-    certificate_untrusted,    ///< not_sent: nobody we trust signed the broker's
-    certificate_refused,      ///< not_sent: the broker refuses ours, or that there is none
+    // of TLS with a broker, or with each of the name servers: not_sent
+    tls_failed,               ///< for no reason of its own below
+    no_tls,                   ///< the server does not speak TLS
+    certificate_expired,      ///< the server's is not valid now
+    certificate_wrong_name,   ///< the server's is for others
+    certificate_untrusted,    ///< nobody we trust signed the server's
+    certificate_refused,      ///< the server refuses ours, or that there is none
     broker_error = 200,       ///< rejected: see the receipt for code and text
 };
 

@@ -58,6 +58,15 @@ struct binding_options {
     source_position where;
 };
 
+/// What may be in flight of each single topic that matches `topic` (`*` stands for any run of characters), within what may be
+/// in flight altogether. The first that matches counts; a topic that none matches has no limits of its own.
+struct limit_options {
+    std::string topic;
+    std::size_t max_in_flight_messages = 0;  ///< 0: only the producer's own limit
+    std::size_t max_in_flight_bytes = 0;     ///< as well; not both
+    source_position where;
+};
+
 /// Facts about a broker that no route carries.
 struct broker_options {
     std::string room;
@@ -219,6 +228,7 @@ struct producer_options {
     plugin_options plugins;
     std::map<std::string, policy_options, std::less<>> policies;  ///< "default" is there if not given
     std::vector<binding_options> bindings;
+    std::vector<limit_options> limits;
     std::map<std::string, broker_options, std::less<>> brokers;
 
     swap_options swap;

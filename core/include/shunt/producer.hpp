@@ -11,13 +11,16 @@
 #include <shunt/options.hpp>
 #include <shunt/receipt.hpp>
 #include <shunt/request.hpp>
+#include <shunt/room.hpp>
 #include <shunt/swap.hpp>
 #include <shunt/transaction.hpp>
 
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_type.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/system_executor.hpp>
@@ -156,6 +159,45 @@ public:
         return initiate(true, std::move(m), std::move(options), std::forward<CompletionToken>(token));
     }
 
+    /// Waits for room in the limits of what may be in flight, for one message of `topic` with a body of `body` bytes, and takes
+    /// it: the send that it is handed to neither waits nor is refused as `full`. Those that wait, sends and these, are served in
+    /// order of arrival, whatever when_full says. `timeout` 0: the producer's send_timeout; it is not the send's.
+    /// Completion: void(error_code, room), exactly once. errc::expired_waiting: the timeout came first; larger_than_limit: there
+    /// never will be so much; closed, cancelled: the producer closed; boost::asio::error::operation_aborted: cancelled by the
+    /// handler's cancellation slot, of whatever type.
+    template <typename CompletionToken>
+    auto async_room(std::string topic, std::size_t body, std::chrono::milliseconds timeout, CompletionToken&& token)
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, room)>(
+            [core = core_](auto handler, std::string name, std::size_t bytes, std::chrono::milliseconds limit) {
+                const auto executor = boost::asio::get_associated_executor(handler);
+                auto slot = boost::asio::get_associated_cancellation_slot(handler);
+                auto held = make_room(core);
+                if (slot.is_connected())
+                    slot.assign([held](boost::asio::cancellation_type) { cancel_room(held); });
+                start_room(core, std::move(name), bytes, limit, held,
+                           detail::completion(boost::asio::bind_executor(
+                               executor, [h = std::move(handler), held, slot](const error_code& ec, const receipt&) mutable {
+                                   if (slot.is_connected())
+                                       slot.clear();
+                                   std::move(h)(ec, ec.failed() ? room() : room(std::move(held)));
+                               })));
+            },
+            token, std::move(topic), body, timeout);
+    }
+    /// As async_send(), in room that was waited for. A message that is larger, or of a topic with other limits, gives it back
+    /// and goes the way of any other.
+    template <typename CompletionToken>
+    auto async_send(room place, message m, send_options options, CompletionToken&& token)
+    {
+        return boost::asio::async_initiate<CompletionToken, void(error_code, receipt)>(
+            [core = core_](auto handler, std::shared_ptr<client::held_room> held, auto&& msg, auto&& opts) {
+                start_in_room(core, std::move(held), detail::taken(std::forward<decltype(msg)>(msg)),
+                              detail::taken(std::forward<decltype(opts)>(opts)), detail::completion(std::move(handler)));
+            },
+            token, std::move(place.held_), std::move(m), std::move(options));
+    }
+
     /// Sends messages as one batch: of one topic, one order key, one wait_store, without delays and priorities. What would
     /// be larger than max_body is refused whole; send_options are the batch's. Batches are not compressed. Strategies see
     /// the batch, with the order key as its key and without the properties of its messages.
@@ -292,6 +334,13 @@ private:
     SHUNT_EXPORT explicit producer(std::shared_ptr<client::core> core);
     SHUNT_EXPORT static void start(const std::shared_ptr<client::core>& core, bool oneway, message&& m, send_options&& options,
                                    detail::completion&& done);
+    SHUNT_EXPORT static std::shared_ptr<client::held_room> make_room(const std::shared_ptr<client::core>& core);
+    SHUNT_EXPORT static void start_room(const std::shared_ptr<client::core>& core, std::string&& topic, std::size_t body,
+                                        std::chrono::milliseconds timeout, const std::shared_ptr<client::held_room>& held,
+                                        detail::completion&& done);
+    SHUNT_EXPORT static void cancel_room(const std::shared_ptr<client::held_room>& held);
+    SHUNT_EXPORT static void start_in_room(const std::shared_ptr<client::core>& core, std::shared_ptr<client::held_room>&& held, message&& m,
+                                           send_options&& options, detail::completion&& done);
     SHUNT_EXPORT static void start_batch(const std::shared_ptr<client::core>& core, std::vector<message>&& messages, send_options&& options,
                                          const std::shared_ptr<detail::batch_parts>& parts, detail::completion&& done);
     SHUNT_EXPORT static void start_request(const std::shared_ptr<client::core>& core, message&& m, send_options&& options,

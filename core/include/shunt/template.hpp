@@ -105,7 +105,7 @@ template <typename P>
 /// A thin layer over a producer, which must outlive it; as thread-safe as that is.
 ///
 /// A destination is "topic", or "topic:tag". A payload is anything with a payload_converter, a message, or a pointer to or an
-/// optional of one; where there is none, errc::empty_body is the answer before anything else is looked at. The reason in
+/// optional of one; where there is none, errc::absent_payload is the answer before anything else is looked at. The reason in
 /// every receipt that is not `stored` begins with the destination. `timeout` 0: the producer's.
 class message_template {
 public:
@@ -155,7 +155,7 @@ public:
         std::optional<receipt> refused;
         for (const auto& payload : payloads) {
             attempt_at a = made(destination, payload, 0);
-            if (a.wrong && (!refused || (refused->error != errc::empty_body && *a.wrong == errc::empty_body))) {
+            if (a.wrong && (!refused || (refused->error != errc::absent_payload && *a.wrong == errc::absent_payload))) {
                 refused = a.refused();
                 refused->reason += "; it is number " + std::to_string(list.size()) + " of the batch, from 0";
             }
@@ -261,7 +261,7 @@ private:
         auto found = detail::message_of(payload);
         const std::size_t colon = destination.find(':');
         if (!found) {
-            a.wrong = errc::empty_body;
+            a.wrong = errc::absent_payload;
             a.reason = "the payload is absent; there must be something to send";
         } else if (colon == 0 || destination.empty()) {
             a.wrong = errc::invalid_topic;

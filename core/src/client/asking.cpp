@@ -113,7 +113,7 @@ void core::with_route(const std::string& topic, std::int64_t deadline_ns,
         if (heard == route_cache::answer::known && r != nullptr)
             return then(r, {});
         const bool unknown = heard == route_cache::answer::unknown_topic;
-        then(nullptr, asking_failed(unknown ? errc::no_route : errc::route_timeout,
+        then(nullptr, asking_failed(unknown ? errc::no_route : routes_->why_failed(topic),
                                     unknown ? "no name server knows topic '" + topic + "'"
                                             : "no route of topic '" + topic + "': " + std::string(text)));
     });

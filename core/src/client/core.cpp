@@ -208,7 +208,7 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
 
 core::core(producer_options options)
     : options_(std::move(options)), format_(options_.format == wire_format::json ? wire::header_format::json : wire::header_format::binary),
-      log_(options_.log_level), in_flight_(options_.max_in_flight_messages, options_.max_in_flight_bytes),
+      log_(options_.log_level), room_(options_.max_in_flight_messages, options_.max_in_flight_bytes),
       key_maps_(bounded_ns(options_.swap.quiet)), callbacks_([this](operation& op) { run_callback(op); })
 {
     const std::uint64_t seed = true_random();
@@ -310,7 +310,7 @@ result<route_info> core::route(const std::string& topic, std::chrono::millisecon
                 return;
             const auto r = routes_->find(topic);
             if (heard != route_cache::answer::known || r == nullptr) {
-                a->answer.set_value(make_error_code(heard == route_cache::answer::unknown_topic ? errc::no_route : errc::route_timeout));
+                a->answer.set_value(make_error_code(heard == route_cache::answer::unknown_topic ? errc::no_route : routes_->why_failed(topic)));
                 return;
             }
             route_info info;
@@ -460,8 +460,8 @@ shunt::counters core::counters() const
     c.heartbeats = get(count_.heartbeats);
     c.callbacks_threw = get(count_.callbacks_threw);
     c.trace_dropped = get(count_.trace_dropped);
-    c.in_flight_messages = in_flight_.messages();
-    c.in_flight_bytes = in_flight_.bytes();
+    c.in_flight_messages = room_.all.messages();
+    c.in_flight_bytes = room_.all.bytes();
     c.lanes = get(count_.lanes);
     {
         const std::lock_guard lock(route_error_lock_);
@@ -512,6 +512,7 @@ void core::begin_close(std::int64_t deadline_ns)
     if (closed_io_ || saying_goodbye_)
         return;
     links_->set_timer(close_timer_, deadline_ns);
+    end_waits_for_room();
     maybe_closed();
 }
 

@@ -16,6 +16,7 @@
 #include <client/operation.hpp>
 #include <client/policy_table.hpp>
 #include <client/recorder.hpp>
+#include <client/room.hpp>
 #include <client/route_cache.hpp>
 #include <client/slots.hpp>
 #include <client/swap_record.hpp>
@@ -23,8 +24,8 @@
 #include <net/http_get.hpp>
 #include <net/links.hpp>
 #include <observe/log.hpp>
-#include <send/in_flight.hpp>
 #include <send/lanes.hpp>
+#include <send/room.hpp>
 #include <shunt/observer.hpp>
 #include <shunt/producer.hpp>
 #include <shunt/request.hpp>
@@ -89,6 +90,12 @@ public:
     // Any thread.
     [[nodiscard]] receipt deliver(bool oneway, message&& m, send_options&& options, std::unique_ptr<special> extra = nullptr);
     void start(bool oneway, message&& m, send_options&& options, detail::completion&& done, std::unique_ptr<special> extra = nullptr);
+    // room.cpp
+    void start_room(std::string&& topic, std::size_t body, std::chrono::milliseconds timeout, const std::shared_ptr<held_room>& held,
+                    detail::completion&& done);
+    static void cancel_room(const std::shared_ptr<held_room>& held);
+    void start_in_room(std::shared_ptr<held_room>&& held, message&& m, send_options&& options, detail::completion&& done);
+    void give_back(held_room& held) noexcept;
     // batches.cpp. `split`: as many batches as it takes; else too many messages are refused.
     [[nodiscard]] std::vector<batch_receipt> deliver_batches(std::vector<message>&& all, bool split, const send_options& options);
     void start_batch(std::vector<message>&& all, send_options&& options, const std::shared_ptr<detail::batch_parts>& shared,
@@ -157,6 +164,16 @@ private:
     bool encode_properties(operation& op, const producer_options& live);
     short_text<56> put_properties(wire::buffer& out, const message& m, bool write_order_key);
     static void pack(operation& op, const producer_options& live);
+    // ---- room for what is in flight (room.cpp) ----
+    [[nodiscard]] bool take_room(operation& op, thread_slot& slot);
+    [[nodiscard]] bool refuse_when_full(operation& op, thread_slot& slot);
+    [[nodiscard]] topic_room* room_of(const std::string& topic, thread_slot& slot);
+    void limit_room(const producer_options& live);
+    void wait_for_room(operation& op);
+    void admit_waiting();
+    void wake_those_who_wait();
+    void end_waits_for_room();
+
     // ---- observers (observing.cpp) ----
     template <typename F>
     void tell_observers(F&& f) noexcept;
@@ -177,7 +194,6 @@ private:
     void refuse(operation& op, errc why, std::string text);
     /// Goes on with a send until it needs the I/O side. `io`: called there.
     void drive(operation& op, thread_slot& slot, bool io);
-    [[nodiscard]] bool refuse_when_full(operation& op, thread_slot& slot);
     static void take_key(operation& op, const policy_options& p);
     void hand_over(operation& op, want w, bool io);
     /// Under an epoch mark. Null: the topic (with the policy that the send names) is not known yet.
@@ -226,7 +242,6 @@ private:
     void finish(operation& op, errc why, std::string text);  // without a further attempt
     void complete(operation& op);
     void tell(operation& op);
-    void give_back_room(operation& op) noexcept;
     void release(operation& op);
     void run_callback(operation& op);
     void run_own_leftovers();
@@ -235,7 +250,6 @@ private:
     [[nodiscard]] bool given_up(const operation& op) const noexcept;
     void forget_live(operation& op) noexcept;
     void handler_threw(const char* what);
-    void admit_waiting();
     void leave_lane(operation& op);
     void wait_in(op_list& list, operation& op);
     void on_turn();
@@ -460,8 +474,9 @@ private:
     observe::log log_;
     epoch_domain epochs_;
     std::shared_ptr<slot_pool> slots_;
-    send::in_flight in_flight_;
-    std::atomic<std::uint64_t> waiting_for_room_{0};
+    send::room<operation, op_list> room_;
+    mutable std::shared_mutex topic_rooms_lock_;
+    std::map<std::string, std::unique_ptr<topic_room>, std::less<>> topic_rooms_;  // of topics that have, or had, limits of their own
     std::atomic<operation*> inbox_{nullptr};
     std::atomic<operation*> pool_{nullptr};
     std::atomic<operation*> ended_{nullptr};   // released after the I/O side had ended
@@ -512,7 +527,7 @@ private:
     [[nodiscard]] std::string send_address(const std::string& address) const;
     std::map<std::string, topic_state, std::less<>> topics_;
     send::lanes<operation*> lanes_;
-    op_list room_waiting_, queue_waiting_, ready_;
+    op_list queue_waiting_, ready_;
     operation* live_ = nullptr;
     // Policy tables: the one in force, the one before it (for rolling back), and one that may come.
     std::shared_ptr<policy_table> current_, previous_, candidate_;

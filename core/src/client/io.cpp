@@ -158,16 +158,15 @@ void core::service(operation& op)
     if ((cancelling_ || too_late) && op.wanted != want::finish) {
         if (op.wanted == want::transmit)
             op.broker->sub_inflight();
-        if (op.wanted == want::room)
-            waiting_for_room_.fetch_sub(1, std::memory_order_relaxed);
+        if (op.wanted == want::room) {
+            room_.withdraw();
+            op.wanted = want::finish;
+        }
         finish(op, errc::cancelled, too_late ? "its caller had given up waiting" : "the producer closed before the send had ended");
         return;
     }
     switch (op.wanted) {
-    case want::room:
-        wait_in(room_waiting_, op);
-        admit_waiting();
-        return;
+    case want::room: wait_for_room(op); return;
     case want::route: {
         topic_state& t = topics_[op.msg.topic()];
         wait_in(t.waiting, op);
@@ -263,7 +262,7 @@ void core::timer_expired(operation& op)
         return;
     case want::route: {
         const std::string& why = servers_->addresses().empty() ? servers_->why_none() : op.result.reason;
-        finish(op, errc::route_timeout, "timed out while looking up the route of topic '" + op.msg.topic() + "'" + (why.empty() ? "" : ": " + why));
+        finish(op, routes_->why_failed(op.msg.topic()), "timed out while looking up the route of topic '" + op.msg.topic() + "'" + (why.empty() ? "" : ": " + why));
         return;
     }
     case want::room: finish(op, errc::expired_waiting, "the deadline passed while waiting for room in max_in_flight_*"); return;
@@ -275,19 +274,6 @@ void core::timer_expired(operation& op)
     case want::refresh: finish(op, errc::expired_waiting, "the deadline passed while asking for a new route"); return;
     case want::finish:
     case want::release: return;
-    }
-}
-
-void core::admit_waiting()
-{
-    while (operation* op = room_waiting_.front()) {
-        if (!in_flight_.take(op->cost))
-            return;
-        room_waiting_.remove(*op);
-        waiting_for_room_.fetch_sub(1, std::memory_order_relaxed);
-        op->has_room = true;
-        op->stage = stage::lane;
-        resume(*op);
     }
 }
 
@@ -479,8 +465,10 @@ void core::attempt_over(operation& op, const net::reply& r, const seat* at)
 
 void core::finish(operation& op, errc why, std::string text)
 {
-    if (op.wanted == want::room && op.list == &room_waiting_)
-        waiting_for_room_.fetch_sub(1, std::memory_order_relaxed);
+    if (op.wanted == want::room && op.list != nullptr)
+        room_.leave(op);
+    if (op.extra != nullptr && op.extra->room != nullptr)
+        op.extra->room->waiting = nullptr;
     if (!op.result.attempts.empty()) {
         // The attempts' own outcome and error stand; why there was no further one is the reason.
         op.result.reason = std::move(text);
@@ -552,7 +540,7 @@ void core::tell(operation& op)
     op.completed = true;
     open_.fetch_sub(1, std::memory_order_seq_cst);
     if (op.caller != nullptr) {
-        give_back_room(op);
+        room_.give_back(op);  // before anybody hears of the end: who then looks, or sends anew, finds it free
         if (claim(op)) {
             thread_slot& caller = *op.caller;
             caller.result = std::move(op.result);
@@ -565,7 +553,7 @@ void core::tell(operation& op)
         callback_last_ = &op;
         return;  // the callback thread gives it back: see run_callback()
     } else {
-        give_back_room(op);
+        room_.give_back(op);
         const error_code ec = op.result.error;
         try {
             op.done(ec, std::move(op.result));
@@ -578,17 +566,9 @@ void core::tell(operation& op)
     release(op);
 }
 
-/// Before anybody hears of the end: who then looks, or sends anew, finds the room free.
-void core::give_back_room(operation& op) noexcept
-{
-    if (std::exchange(op.has_room, false))
-        in_flight_.give_back(op.cost);
-}
-
 /// Everything is told: what the operation held is free again.
 void core::release(operation& op)
 {
-    give_back_room(op);
     op.told = true;
     if (!op.pinned())
         recycle(op);
@@ -597,12 +577,8 @@ void core::release(operation& op)
 /// On the callback thread. What waits for its handler is in flight until that is run, so that slow ones hold up the senders.
 void core::run_callback(operation& op)
 {
-    give_back_room(op);
-    if (waiting_for_room_.load(std::memory_order_relaxed) != 0)
-        boost::asio::post(executor_, [weak = weak_from_this()] {
-            if (const auto self = weak.lock())
-                self->run_inbox();
-        });
+    room_.give_back(op);
+    wake_those_who_wait();
     try {
         const error_code ec = op.result.error;
         op.done(ec, std::move(op.result));
@@ -652,7 +628,7 @@ void core::release_what_is_left()
     operation* taken = inbox_.exchange(nullptr, std::memory_order_seq_cst);
     while (taken != nullptr) {
         operation& op = *std::exchange(taken, taken->next);
-        give_back_room(op);
+        room_.give_back(op);
         operation* head = ended_.load(std::memory_order_relaxed);
         do {
             op.next = head;

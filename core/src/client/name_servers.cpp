@@ -10,7 +10,11 @@ namespace {
 
 constexpr int silent_before_drop = 2;  // a connection on which so many questions in a row got no answer is dead
 
+bool is_tls_fault(errc e) noexcept { return e >= errc::tls_failed && e <= errc::certificate_refused; }
+
 }  // namespace
+
+bool is_certificate_fault(errc e) noexcept { return e >= errc::certificate_expired && e <= errc::certificate_refused; }
 
 struct name_servers::round {
     enum class state : std::uint8_t { not_asked, asked, late, ended };  ///< late: its share is over, it may still answer
@@ -26,6 +30,8 @@ struct name_servers::round {
     std::size_t first = 0, tried = 0;
     std::vector<state> of;  ///< by server. Questions without an answer own the round
     bool unknown = false, over = false;
+    std::size_t tls_faults = 0;  ///< of those that ended,
+    errc tls_fault = errc::route_timeout;  ///< and one of them: if possible one that may come right by itself
     std::string text;
     hook next;  ///< when to ask the next one as well
 };
@@ -139,6 +145,8 @@ void name_servers::try_next(const std::shared_ptr<round>& r)
         route_answer a;
         a.what = r->unknown && r->tried == r->addresses->size() ? route_answer::kind::unknown_topic : route_answer::kind::failed;
         a.text = r->text.empty() ? "no time was left to ask a name server" : r->text;
+        if (r->tls_faults == r->addresses->size())
+            a.why = r->tls_fault;
         end(r, std::move(a));
         return;
     }
@@ -173,6 +181,11 @@ void name_servers::try_next(const std::shared_ptr<round>& r)
                 failed("name server " + address + " answered " + std::to_string(rep.answer->code) + " '" + std::string(rep.answer->remark) + "'");
         } else {
             failed("name server " + address + ": " + std::string(rep.text));
+            if (rep.how == send::ending::refused && is_tls_fault(rep.why)) {
+                // One that may come right is worth waiting for.
+                if (r->tls_faults++ == 0 || !is_certificate_fault(rep.why))
+                    r->tls_fault = rep.why;
+            }
             pass_over(address);
             if (rep.how == send::ending::expired && ++silent_[address] >= silent_before_drop) {
                 silent_[address] = 0;

@@ -5,6 +5,7 @@
 
 #include <net/call.hpp>
 #include <net/links.hpp>
+#include <shunt/error.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -16,11 +17,15 @@
 
 namespace shunt::client {
 
+/// What is wrong with certificates does not mend itself in the time of a send.
+[[nodiscard]] bool is_certificate_fault(errc e) noexcept;
+
 struct route_answer {
     enum class kind : std::uint8_t { found, unknown_topic, failed };
     kind what = kind::failed;
     std::string body;  ///< found: what was asked for, a route as JSON
     std::string text;  ///< failed: what went wrong, of each that was asked
+    errc why = errc::route_timeout;  ///< failed: of TLS, if every one failed by that
 };
 
 /// On the executor of its links.

@@ -2,11 +2,11 @@
 
 #pragma once
 
-#include <client/operation.hpp>
-
 #include <cstddef>
 
 namespace shunt::client {
+
+class operation;
 
 class op_list {
 public:
@@ -14,23 +14,8 @@ public:
     op_list(const op_list&) = delete;
     op_list& operator=(const op_list&) = delete;
 
-    void push_back(operation& op) noexcept
-    {
-        op.list = this;
-        op.list_next = nullptr;
-        op.list_prev = last_;
-        (last_ != nullptr ? last_->list_next : first_) = &op;
-        last_ = &op;
-        ++size_;
-    }
-    void remove(operation& op) noexcept
-    {
-        (op.list_prev != nullptr ? op.list_prev->list_next : first_) = op.list_next;
-        (op.list_next != nullptr ? op.list_next->list_prev : last_) = op.list_prev;
-        op.list = nullptr;
-        op.list_prev = op.list_next = nullptr;
-        --size_;
-    }
+    inline void push_back(operation& op) noexcept;
+    inline void remove(operation& op) noexcept;
     [[nodiscard]] operation* front() const noexcept { return first_; }
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
 

@@ -8,7 +8,9 @@
 #include <shunt/producer.hpp>
 #include <shunt/receipt.hpp>
 #include <net/request.hpp>
+#include <client/op_list.hpp>
 #include <send/machine.hpp>
+#include <send/room.hpp>
 #include <strategy/decide.hpp>
 #include <wire/buffer.hpp>
 
@@ -42,8 +44,10 @@ enum class want : std::uint8_t {
 /// Where a send stands: what its thread does when it goes on.
 enum class stage : std::uint8_t { room, lane, decide };
 
-class op_list;
+struct held_room;
 struct thread_slot;
+
+using topic_room = send::limited_topic<op_list>;
 
 /// What a send is besides one plain message.
 struct special {
@@ -52,6 +56,7 @@ struct special {
     std::string properties;                      ///< encoded, after those of the message
     std::string packed;                          ///< the body, compressed; empty: it goes as it is
     std::shared_ptr<detail::batch_parts> batch;  ///< the body is a batch
+    std::shared_ptr<held_room> room;             ///< no send, but who waits for room for one
     bool own = false;                            ///< the producer's own: no observer and no counter of sends knows it
 };
 
@@ -118,12 +123,13 @@ public:
     bool ordered = false;
     policy_table* goes_by = nullptr;  // ordered: every attempt goes by it; the I/O side sees that it stays
     std::uint64_t map_key = 0;    // of the key, in key_maps
-    bool has_room = false;        // counted in what is in flight
+    send::holds holds = send::holds::nothing;  // of what may be in flight
     bool completed = false;       // over, its receipt is final
     bool told = false;            // nobody waits for it any more; a write may still read its body
     bool live = false;            // known to the I/O side
     bool repeat_queue = false;    // ordered: every later attempt goes where the first went
     std::size_t cost = 0;
+    client::topic_room* topic_room = nullptr;  // where the topic has limits of its own
     std::int64_t wake_at_ns = 0;
     client::stage stage = client::stage::room;
     client::want wanted = client::want::route;
@@ -138,5 +144,24 @@ public:
     operation* list_prev = nullptr;
     operation* list_next = nullptr;
 };
+
+void op_list::push_back(operation& op) noexcept
+{
+    op.list = this;
+    op.list_next = nullptr;
+    op.list_prev = last_;
+    (last_ != nullptr ? last_->list_next : first_) = &op;
+    last_ = &op;
+    ++size_;
+}
+
+void op_list::remove(operation& op) noexcept
+{
+    (op.list_prev != nullptr ? op.list_prev->list_next : first_) = op.list_next;
+    (op.list_next != nullptr ? op.list_next->list_prev : last_) = op.list_prev;
+    op.list = nullptr;
+    op.list_prev = op.list_next = nullptr;
+    --size_;
+}
 
 }  // namespace shunt::client

@@ -114,6 +114,25 @@ std::vector<batch_receipt> producer::deliver_batches(std::vector<message> messag
     return core_->deliver_batches(std::move(messages), true, options);
 }
 
+std::shared_ptr<client::held_room> producer::make_room(const std::shared_ptr<client::core>& core)
+{
+    return std::make_shared<client::held_room>(core);
+}
+
+void producer::start_room(const std::shared_ptr<client::core>& core, std::string&& topic, std::size_t body, std::chrono::milliseconds timeout,
+                          const std::shared_ptr<client::held_room>& held, detail::completion&& done)
+{
+    core->start_room(std::move(topic), body, timeout, held, std::move(done));
+}
+
+void producer::cancel_room(const std::shared_ptr<client::held_room>& held) { client::core::cancel_room(held); }
+
+void producer::start_in_room(const std::shared_ptr<client::core>& core, std::shared_ptr<client::held_room>&& held, message&& m,
+                             send_options&& options, detail::completion&& done)
+{
+    core->start_in_room(std::move(held), std::move(m), std::move(options), std::move(done));
+}
+
 void producer::start_batch(const std::shared_ptr<client::core>& core, std::vector<message>&& messages, send_options&& options,
                            const std::shared_ptr<detail::batch_parts>& parts, detail::completion&& done)
 {

@@ -57,6 +57,8 @@ void core::start_request(message&& m, send_options&& options, bool on_callback_t
     };
     if (timeout.count() <= 0)
         return refused(errc::invalid_settings, "a request's timeout is " + std::to_string(timeout.count()) + " ms; it must be 1 ms or more");
+    if (auto bad = check_topic(wire_topic(m.topic())))  // before brokers are told of this client for its sake
+        return refused(bad->why, std::move(bad->text));
     open_.fetch_add(1, std::memory_order_seq_cst);
     if (closing_.load(std::memory_order_seq_cst)) {
         open_.fetch_sub(1, std::memory_order_seq_cst);

@@ -37,6 +37,12 @@ std::shared_ptr<const route::topic_route> route_cache::find(const std::string& t
     return it == entries_.end() ? nullptr : it->second->known;
 }
 
+errc route_cache::why_failed(const std::string& topic) const
+{
+    const auto it = entries_.find(topic);
+    return it == entries_.end() ? errc::route_timeout : it->second->last_why;
+}
+
 std::chrono::milliseconds route_cache::age(const std::string& topic) const
 {
     const auto it = entries_.find(topic);
@@ -112,7 +118,7 @@ void route_cache::ask(entry& e, std::int64_t deadline_ns, std::int64_t wanted_ns
             return;
         switch (a.what) {
         case route_answer::kind::found: found(topic, a.body, false); break;
-        case route_answer::kind::failed: done(topic, answer::failed, a.text); break;
+        case route_answer::kind::failed: done(topic, answer::failed, a.text, a.why); break;
         case route_answer::kind::unknown_topic: {
             const auto it = entries_.find(topic);
             const bool known = it != entries_.end() && it->second->known != nullptr;
@@ -135,7 +141,7 @@ void route_cache::ask_default(const std::string& topic, std::int64_t deadline_ns
         if (a.what == route_answer::kind::found)
             found(topic, a.body, true);
         else if (a.what == route_answer::kind::failed)
-            done(topic, answer::failed, a.text);
+            done(topic, answer::failed, a.text, a.why);
         else
             done(topic, answer::unknown_topic,
                  "no name server knows topic '" + topic + "', and none offers to create topics (" + settings_.default_topic + ")");
@@ -180,7 +186,7 @@ void route_cache::found(const std::string& topic, const std::string& json, bool 
     done(topic, answer::known, {});
 }
 
-void route_cache::done(const std::string& topic, answer a, std::string text)
+void route_cache::done(const std::string& topic, answer a, std::string text, errc why)
 {
     const auto it = entries_.find(topic);
     if (it == entries_.end())
@@ -190,6 +196,7 @@ void route_cache::done(const std::string& topic, answer a, std::string text)
     e.answered_ns = links_.now_ns();
     e.last = a;
     e.last_text = text;
+    e.last_why = why;
     if (a != answer::known && e.known != nullptr) {
         // An old route beats none: it stays until every name server has denied the topic again and again.
         if (a == answer::unknown_topic && !e.from_template && ++e.unknown_answers >= unknown_before_forgotten) {

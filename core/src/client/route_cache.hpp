@@ -44,6 +44,8 @@ public:
     void refresh(const std::string& topic, std::int64_t deadline_ns, waiter w);
     /// The route in use; null: none is known.
     [[nodiscard]] std::shared_ptr<const route::topic_route> find(const std::string& topic) const;
+    /// Why the last answer was `failed`: route_timeout, or a fault of TLS with every name server.
+    [[nodiscard]] errc why_failed(const std::string& topic) const;
     /// How long ago the route was confirmed.
     [[nodiscard]] std::chrono::milliseconds age(const std::string& topic) const;
     /// The topic is in use: it is polled for 10 more minutes.
@@ -65,13 +67,14 @@ private:
         std::int64_t due_ns = INT64_MAX;  // next poll
         answer last = answer::failed;
         std::string last_text;
+        errc last_why = errc::route_timeout;
         std::vector<waiter> waiting;
     };
 
     void ask(entry& e, std::int64_t deadline_ns, std::int64_t wanted_ns);
     void ask_default(const std::string& topic, std::int64_t deadline_ns, std::int64_t wanted_ns);
     void found(const std::string& topic, const std::string& json, bool from_template);
-    void done(const std::string& topic, answer a, std::string text);
+    void done(const std::string& topic, answer a, std::string text, errc why = errc::route_timeout);
     void schedule(entry& e);
     void poll();
     void arm();

@@ -139,6 +139,8 @@ void core::route_answered(const std::string& topic, route_cache::answer a, std::
             resume(*op);
         } else if (a == route_cache::answer::unknown_topic) {
             finish(*op, errc::no_route, std::string(text));
+        } else if (const errc why = routes_->why_failed(topic); is_certificate_fault(why)) {
+            finish(*op, why, "no route of topic '" + topic + "': " + std::string(text));
         } else {
             op->result.reason = text;
             t.waiting.push_back(*op);  // its deadline is still set

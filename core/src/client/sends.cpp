@@ -82,7 +82,8 @@ void core::recycle(operation& op) noexcept
     op.broker = nullptr;
     op.queue = -1;
     op.key.clear();
-    op.has_key = op.follows = op.laned = op.ordered = op.has_room = op.completed = op.told = op.live = op.repeat_queue = op.oneway = false;
+    op.has_key = op.follows = op.laned = op.ordered = op.completed = op.told = op.live = op.repeat_queue = op.oneway = false;
+    op.holds = send::holds::nothing;
     op.stage = stage::room;
     operation* head = pool_.load(std::memory_order_relaxed);
     do {
@@ -142,8 +143,8 @@ bool core::prepare(operation& op, thread_slot& slot, bool oneway, message&& m, s
         refuse(op, errc::unknown_policy, "policy '" + op.options.policy + "' is not there; there are " + known);
         return false;
     }
-    op.cost = op.msg.body().size() + 512;  // what a message costs besides its body, roughly
-    if (!in_flight_.fits_ever(op.cost)) {
+    op.cost = cost_of(op.msg.body().size());
+    if (!room_.all.fits_ever(op.cost)) {
         refuse(op, errc::larger_than_limit, "the message needs " + std::to_string(op.cost) + " bytes; max_in_flight_bytes is " +
                                                 std::to_string(live.max_in_flight_bytes));
         return false;
@@ -230,7 +231,8 @@ bool core::open(operation& op)
         return true;
     // The I/O side may be gone. No handler runs inside this call: it is the callback thread that tells.
     open_.fetch_sub(1, std::memory_order_seq_cst);
-    count_.not_sent.fetch_add(1, std::memory_order_relaxed);
+    if (op.extra == nullptr || !op.extra->own)
+        count_.not_sent.fetch_add(1, std::memory_order_relaxed);
     refuse(op, errc::closed, "the producer is closed");
     callbacks_.push(shared_from_this(), op, op);
     return false;
@@ -322,7 +324,7 @@ void core::hand_over(operation& op, want w, bool io)
 {
     op.wanted = w;
     if (w == want::room)
-        waiting_for_room_.fetch_add(1, std::memory_order_relaxed);
+        room_.announce();
     if (io) {
         service(op);
         return;
@@ -380,17 +382,6 @@ thread_slot::cached* core::find_assignment(const policy_table& table, operation&
     return &it->second;
 }
 
-bool core::refuse_when_full(operation& op, thread_slot& slot)
-{
-    const epoch_domain::reading mark(epochs_, slot.epoch);
-    const producer_options& live = in_force_.load(std::memory_order_seq_cst)->table->options;
-    if (live.when_full != when_full::refuse)
-        return false;
-    refuse(op, errc::full, "max_in_flight_messages (" + std::to_string(live.max_in_flight_messages) + ") or max_in_flight_bytes (" +
-                               std::to_string(live.max_in_flight_bytes) + ") is met");
-    return true;
-}
-
 /// What the policy takes as the key, and whether the message needs a lane.
 void core::take_key(operation& op, const policy_options& p)
 {
@@ -423,8 +414,7 @@ void core::drive(operation& op, thread_slot& slot, bool io)
         switch (op.stage) {
         case stage::room:
             // Those that wait go first.
-            if (waiting_for_room_.load(std::memory_order_relaxed) == 0 && in_flight_.take(op.cost)) {
-                op.has_room = true;
+            if (room_.take(op) || take_room(op, slot)) {
                 op.stage = stage::lane;
                 break;
             }

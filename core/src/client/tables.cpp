@@ -133,6 +133,7 @@ void core::start_with(const std::shared_ptr<policy_table>& table)
     table->generation = next_generation_++;
     step(*first, swap_state::in_force);
     in_force_.store(new in_force{.generation = 1, .table = table.get()}, std::memory_order_seq_cst);
+    limit_room(table->options);
 }
 
 /// A table that was made comes to know every target, and what the strategies in force know.
@@ -200,7 +201,7 @@ void core::put_in_force(std::shared_ptr<policy_table> table)
     if (candidate_ == table)
         candidate_ = nullptr;
     const producer_options& live = table->options;
-    in_flight_.limit(live.max_in_flight_messages, live.max_in_flight_bytes);
+    limit_room(live);
     key_maps_.quiet(bounded_ns(live.swap.quiet));
     if (!servers_told_ && embedded_ == nullptr && !live.name_servers.empty())
         use_servers(live.name_servers);

@@ -148,7 +148,8 @@ void core::take_over(thread_slot& slot, std::uint64_t call)
     op.has_key = old.has_key;
     op.ordered = old.ordered;
     op.laned = std::exchange(old.laned, false);
-    op.has_room = std::exchange(old.has_room, false);
+    op.holds = std::exchange(old.holds, send::holds::nothing);
+    op.topic_room = old.topic_room;
     op.oneway = old.oneway;
     op.cost = old.cost;
     op.stage = stage::decide;

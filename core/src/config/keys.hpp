@@ -31,6 +31,9 @@ inline constexpr plain_text record_rule{is_record, "a file to write to, of at mo
 [[nodiscard]] inline bool is_optional_path(std::string_view path) noexcept { return path.empty() || is_path(path); }
 inline constexpr plain_text optional_path_rule{is_optional_path, "a path of at most 4095 bytes; or empty: none", nullptr, "^.{0,4095}$"};
 
+inline constexpr whole_number messages_rule{1, 16'777'216};  // max_in_flight_messages
+inline constexpr byte_size bytes_rule{1, 1024 * GiB};       // max_in_flight_bytes
+
 /// Every key of [producer] but name_servers, in the order of config/shunt.toml: f(key, rule, member, what it is).
 template <typename F>
 void each_producer_key(F f)
@@ -58,8 +61,8 @@ void each_producer_key(F f)
       "go on after an attempt that may have stored the message, which may store it twice; false: end as unknown");
     f("retry_flush_late", flag{}, &o::retry_flush_late,
       "go on when it is stored, but not yet on disk or slave (10, 11, 12), which stores it twice; false: end as stored");
-    f("max_in_flight_messages", whole_number{1, 16'777'216}, &o::max_in_flight_messages, "messages on their way at once");
-    f("max_in_flight_bytes", byte_size{1, 1024 * GiB}, &o::max_in_flight_bytes, "bytes of messages on their way at once");
+    f("max_in_flight_messages", messages_rule, &o::max_in_flight_messages, "messages on their way at once");
+    f("max_in_flight_bytes", bytes_rule, &o::max_in_flight_bytes, "bytes of messages on their way at once");
     f("when_full", enumerated<when_full>{{{"wait", "refuse", "suspend"}}}, &o::when_full,
       "when that is met: wait until there is room or the deadline comes; refuse; suspend: as wait, but an async send never holds up its caller");
     // a frame holds 16 MiB, the header included

@@ -108,6 +108,26 @@ void check_bindings(const producer_options& o, const key_book& book, std::vector
     }
 }
 
+void check_limits(const producer_options& o, const key_book& book, std::vector<problem>& problems)
+{
+    std::map<std::string, std::size_t, std::less<>> seen;
+    for (std::size_t i = 0; i < o.limits.size(); ++i) {
+        const limit_options& limit = o.limits[i];
+        const std::string key = fmt::format("limits[{}]", i), messages = key + ".max_in_flight_messages";
+        if (book.all_right({messages, key + ".max_in_flight_bytes"}) && limit.max_in_flight_messages == 0 && limit.max_in_flight_bytes == 0)
+            add_problem(problems, limit.where, messages, "not set", "set, or max_in_flight_bytes");
+        if (!book.all_right({key + ".topic"}))
+            continue;
+        const auto [first, is_new] = seen.emplace(limit.topic, i);
+        if (!is_new) {
+            const source_position there = o.limits[first->second].where;
+            add_problem(problems, book.place(key + ".topic", limit.where), key + ".topic", in_marks(limit.topic),
+                        "a pattern that no limit before it has",
+                        there.line != 0 ? fmt::format("line {} has it", there.line) : fmt::format("limits[{}] has it", first->second));
+        }
+    }
+}
+
 void check_compression(const producer_options& o, const key_book& book, std::vector<problem>& problems)
 {
     const int most = o.compress == compression::zlib ? 9 : o.compress == compression::lz4 ? 12 : 22;
@@ -185,6 +205,7 @@ void check_together(const producer_options& o, const key_book& book, std::vector
     check_where_to_send(o, book, problems);
     check_backoff(o, book, problems);
     check_bindings(o, book, problems);
+    check_limits(o, book, problems);
     check_acl(o.acl, book, problems);
     check_tls(o, book, problems);
 }
@@ -211,6 +232,7 @@ public:
         read_plugins();
         read_policies();
         read_bindings();
+        read_limits();
         read_brokers();
         finish(root_);
         check_together(out_.options, book_, problems_);
@@ -417,6 +439,34 @@ private:
         }
     }
 
+    void read_limits()
+    {
+        const setting_array* list = root_.find_array("limits", "an array of tables: [[limits]]");
+        if (list == nullptr)
+            return;
+        for (std::size_t i = 0; i < list->size(); ++i) {
+            const setting& entry = (*list)[i];
+            table_reader reader(entry, fmt::format("limits[{}]", i), problems_, &out_.origins);
+            limit_options limit;
+            limit.where = entry.where;
+            read_required(reader, "topic", topic_pattern_rule(), limit.topic);
+            read_optional(reader, "max_in_flight_messages", messages_rule, limit.max_in_flight_messages);
+            read_optional(reader, "max_in_flight_bytes", bytes_rule, limit.max_in_flight_bytes);
+            finish(reader);
+            out_.options.limits.push_back(std::move(limit));
+        }
+    }
+
+    // No default is noted: without the key there is none.
+    template <typename Rule, typename T>
+    void read_optional(table_reader& reader, std::string_view key, const Rule& rule, T& out)
+    {
+        if (reader.entries().contains(std::string(key)))
+            read_key(reader, key, rule, out);
+        else
+            (void)reader.find(key);
+    }
+
     void read_brokers()
     {
         const setting_array* list = root_.find_array("brokers", "an array of tables: [[brokers]]");
@@ -591,6 +641,15 @@ std::vector<problem> check_options(const producer_options& o)
     for (std::size_t i = 0; i < o.bindings.size(); ++i)
         check_value(o.bindings[i].topic, topic_pattern_rule(), fmt::format("bindings[{}].topic", i), o.bindings[i].where,
                     problems);
+    for (std::size_t i = 0; i < o.limits.size(); ++i) {
+        const limit_options& limit = o.limits[i];
+        const std::string path = fmt::format("limits[{}]", i);
+        check_value(limit.topic, topic_pattern_rule(), path + ".topic", limit.where, problems);
+        if (limit.max_in_flight_messages != 0)
+            check_value(limit.max_in_flight_messages, messages_rule, path + ".max_in_flight_messages", limit.where, problems);
+        if (limit.max_in_flight_bytes != 0)
+            check_value(limit.max_in_flight_bytes, bytes_rule, path + ".max_in_flight_bytes", limit.where, problems);
+    }
     for (const auto& [name, broker] : o.brokers) {
         const std::string path = fmt::format("brokers.{}", printable(name, 60));
         check_value(name, broker_name_rule(), path, {}, problems);
@@ -613,6 +672,8 @@ void note_strategy(const strategy_options& s, const std::string& path, values& o
     for (const auto& [key, value] : s.settings)
         out[fmt::format("{}.{}", path, key)] = to_toml(value);
 }
+
+std::string unquoted(const std::string& toml) { return toml.substr(1, toml.size() - 2); }
 
 values values_of(const producer_options& o)
 {
@@ -653,6 +714,16 @@ values values_of(const producer_options& o)
     for (const binding_options& b : o.bindings)
         bindings.emplace_back(setting_table{{"policy", b.policy}, {"topic", b.topic}});
     out["bindings"] = to_toml(setting(std::move(bindings)));
+    setting_array limits;
+    for (const limit_options& l : o.limits) {
+        setting_table one{{"topic", l.topic}};
+        if (l.max_in_flight_messages != 0)
+            one.emplace("max_in_flight_messages", static_cast<std::int64_t>(l.max_in_flight_messages));
+        if (l.max_in_flight_bytes != 0)
+            one.emplace("max_in_flight_bytes", unquoted(bytes_rule.show(l.max_in_flight_bytes)));
+        limits.emplace_back(std::move(one));
+    }
+    out["limits"] = to_toml(setting(std::move(limits)));
     for (const auto& [name, broker] : o.brokers) {
         out[fmt::format("brokers.{}.room", name)] = to_toml(setting(broker.room));
         out[fmt::format("brokers.{}.weight", name)] = std::to_string(broker.weight);

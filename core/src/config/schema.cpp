@@ -169,6 +169,14 @@ json::object bindings_list()
     return list_of(table({{"topic", as_schema(topic_pattern_rule(), "")}, {"policy", as_schema(policy_name_rule(), "")}}, {"topic", "policy"}));
 }
 
+json::object limits_list()
+{
+    return list_of(table({{"topic", as_schema(topic_pattern_rule(), "")},
+                          {"max_in_flight_messages", as_schema(messages_rule, "of each such topic on their way at once")},
+                          {"max_in_flight_bytes", as_schema(bytes_rule, "of each such topic on their way at once")}},
+                         {"topic"}));
+}
+
 json::object brokers_list()
 {
     const broker_options normally;
@@ -237,6 +245,7 @@ std::string json_schema()
           {"plugins", plugins_table()},
           {"policies", tables_by_name(policy_name_rule(), policy_table())},
           {"bindings", bindings_list()},
+          {"limits", limits_list()},
           {"brokers", brokers_list()}}},
         {"$defs", definitions()}};
     std::string out;

@@ -27,6 +27,8 @@ constexpr std::size_t max_slots = std::size_t{1} << slot_bits;  // requests unde
 constexpr std::size_t write_size = 64 * 1024;
 constexpr std::int64_t stalled_ns = 1'000'000'000;      // a peer that takes no bytes for so long is given up
 
+const std::string mute_text = " without a word; it may want TLS (see [tls])";
+
 std::string address_of(const tcp::endpoint& e)
 {
     const bool v6 = e.address().is_v6();
@@ -355,7 +357,7 @@ void connection::written(const std::shared_ptr<batch>& what, const error_code& e
         return;
     }
     if (ec) {
-        fail(send::ending::dropped, "the connection to " + address_ + " broke while writing: " + ec.message());
+        fail(send::ending::dropped, "the connection to " + address_ + " broke while writing: " + ec.message() + (is_mute() ? "; the peer had closed it" + mute_text : ""));
         owner_.turn();
         return;
     }
@@ -394,10 +396,10 @@ void connection::read()
                                     return;
                                 self->owner_.refresh();
                                 if (ec) {
-                                    const bool closed = ec == asio::error::eof;
-                                    const bool mute = closed && self->last_read_ns_ == 0 && self->tls_ == nullptr;
+                                    // With something of ours unread, closing looks like this.
+                                    const bool closed = ec == asio::error::eof || (ec == asio::error::connection_reset && self->is_mute());
                                     self->fail(send::ending::dropped, closed ? "the peer " + self->address_ + " closed the connection" +
-                                                                                   (mute ? " without a word; it may want TLS (see [tls])" : "")
+                                                                                   (self->is_mute() ? mute_text : "")
                                                                              : "the connection to " + self->address_ + " was lost: " + ec.message());
                                     self->owner_.turn();
                                     return;

@@ -108,6 +108,8 @@ private:
     void leave();
     void put_waiting();
     [[nodiscard]] bool has_slot() const noexcept;
+    /// The peer has said nothing yet, to what is not TLS.
+    [[nodiscard]] bool is_mute() const noexcept { return last_read_ns_ == 0 && tls_ == nullptr; }
     void maybe_retire();
     [[nodiscard]] std::int64_t latency_of(const request& r) const noexcept;
 

@@ -1,4 +1,4 @@
-// Can this address be connected to? A connection is made and closed again.
+// Can this address be connected to? A connection is made, with the handshake where there is TLS, and closed again.
 
 #pragma once
 

@@ -53,6 +53,7 @@ const char* text_of(errc e) noexcept
     case errc::invalid_batch: return "the messages cannot be one batch";
     case errc::batch_too_large: return "the batch is larger than max_body";
     case errc::invalid_reply: return "what is answered is no request";
+    case errc::absent_payload: return "the payload is absent";
     case errc::reply_timeout: return "the request is stored, but no reply came in time";
     case errc::bad_reply: return "the request is stored, but its reply cannot be inflated";
     case errc::connect_failed: return "the broker refused the connection";
@@ -61,12 +62,12 @@ const char* text_of(errc e) noexcept
     case errc::response_timeout: return "no answer in time";
     case errc::bad_response: return "the broker's answer could not be understood";
     case errc::cancelled: return "the producer closed before the send had ended";
-    case errc::tls_failed: return "TLS with the broker failed";
-    case errc::no_tls: return "the broker does not speak TLS";
-    case errc::certificate_expired: return "the broker's certificate is not valid now";
-    case errc::certificate_wrong_name: return "the broker's certificate is for others";
-    case errc::certificate_untrusted: return "the broker's certificate comes from nobody who is trusted";
-    case errc::certificate_refused: return "the broker refuses our certificate, or that there is none";
+    case errc::tls_failed: return "TLS with the server failed";
+    case errc::no_tls: return "the server does not speak TLS";
+    case errc::certificate_expired: return "the server's certificate is not valid now";
+    case errc::certificate_wrong_name: return "the server's certificate is for others";
+    case errc::certificate_untrusted: return "the server's certificate comes from nobody who is trusted";
+    case errc::certificate_refused: return "the server refuses our certificate, or that there is none";
     case errc::broker_error: return "the broker did not store the message";
     }
     return "unknown error";

@@ -192,6 +192,33 @@ TEST(Credentials, OfAFileAreTakenOverWhenItChanges)
     EXPECT_EQ(p.deliver(message("T", "x")).outcome, outcome::stored) << "what is wrong does not replace what is right";
 }
 
+TEST(Credentials, OfAWatchedConfigurationAreTakenOverWhenItChanges)
+{
+    const account next{"next", "nextSecret2"};
+    const cluster::embedded_cluster c(guarded({app, next}));
+    const scratch s;
+    const auto put = [&](const std::string& acl) {
+        return s.put("shunt.toml", "[producer]\nname_servers = [\"" + c.name_server() + "\"]\nwatch = true\n[acl]\n" + acl);
+    };
+    const std::string file = put(toml(app.access_key, app.secret_key));
+    auto made = producer::open(file);
+    ASSERT_TRUE(made) << made.error().text;
+    producer p = std::move(*made);
+    ASSERT_EQ(p.deliver(message("T", "x")).outcome, outcome::stored);
+    const auto ends = [&](outcome o) { return eventually([&] { return p.deliver(message("T", "x")).outcome == o; }); };
+    put(toml(next.access_key, app.secret_key));
+    EXPECT_TRUE(ends(outcome::rejected)) << "the new name with the old secret";
+    put(toml(next.access_key, next.secret_key));
+    EXPECT_TRUE(ends(outcome::stored));
+    put("");
+    EXPECT_TRUE(ends(outcome::rejected)) << "unsigned";
+    put("file = \"" + s.put("credentials.toml", toml(app.access_key, app.secret_key)) + "\"\n");
+    EXPECT_TRUE(ends(outcome::stored)) << "from a file now";
+    s.put("credentials.toml", toml(app.access_key, next.secret_key));
+    EXPECT_TRUE(ends(outcome::rejected)) << "and that file is watched";
+    EXPECT_EQ(p.swaps().size(), 1u) << "no swap: policies stay as they are";
+}
+
 TEST(Credentials, OfAFunctionAreAskedForAgain)
 {
     cluster::embedded_cluster c(guarded());

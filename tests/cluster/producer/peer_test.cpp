@@ -518,5 +518,27 @@ TEST(Peer, ItsOwnQuestionsAreAnswered)
     EXPECT_TRUE(p.send(message("T", "x")));
 }
 
+// Heartbeats go to the first port, where nobody listens here.
+TEST(VipChannel, IsForSendsAndQuestions)
+{
+    fake_peer second([](fake_peer::session& s, const heard& h) {
+        if (!h.oneway)
+            s.write(h.is_send() ? stored_answer(h) : answer_to(h, 0, {{"offset", "7"}}));
+    });
+    const std::string address = second.address();
+    const auto colon = address.rfind(':');
+    const std::string first = address.substr(0, colon + 1) + std::to_string(std::stoi(address.substr(colon + 1)) + 2);
+    fake_name_server names({{"T", route_json({{"a", first, 1, 6}})}});
+    auto o = with_policy(options_for(names.address()), "best-queue");
+    o.vip_channel = true;
+    auto p = started(o);
+    const receipt r = p.deliver(message("T", "x"));
+    EXPECT_EQ(r.outcome, outcome::stored) << shown(r);
+    EXPECT_EQ(second.sends().size(), 1u);
+    EXPECT_EQ(p.max_offset("T", "a", 0).value(), 7);
+    o.vip_channel = false;
+    EXPECT_EQ(started(o).deliver(message("T", "x")).error, errc::connect_failed) << "the first port is really another one";
+}
+
 }  // namespace
 }  // namespace shunt::test

@@ -147,6 +147,20 @@ TEST_F(Requests, OfWrongMessagesAreRefusedAsOtherSends)
     expect_quiet(p);
 }
 
+// Nobody was asked for its sake, and no broker was told of this client.
+TEST_F(Requests, ToATopicThatIsNoneAreRefusedBeforeAnythingIsAsked)
+{
+    for (const auto& [name, why] : {std::pair{"a b", errc::invalid_topic}, std::pair{"", errc::invalid_topic}, std::pair{"TBW102", errc::forbidden_topic}}) {
+        const reply_receipt r = p.request(message(name, "x"), within(10s));
+        EXPECT_EQ(r.error, why) << name << ": " << r.reason;
+        EXPECT_EQ(r.send.outcome, outcome::not_sent);
+        EXPECT_FALSE(r.reason.empty());
+    }
+    EXPECT_EQ(p.counters().heartbeats, 0u);
+    EXPECT_EQ(p.counters().route_queries, 0u);
+    EXPECT_EQ(p.counters().connects, 0u);
+}
+
 TEST_F(Requests, AreCompletedOnTheHandlersExecutor)
 {
     boost::asio::io_context mine;

@@ -127,7 +127,7 @@ TEST_F(Template, AnAbsentPayloadIsRefusedBeforeAnythingElse)
     for (const receipt& r : refused) {
         SCOPED_TRACE(i++);
         EXPECT_EQ(r.outcome, outcome::not_sent);
-        EXPECT_EQ(r.error, errc::empty_body) << r.reason;
+        EXPECT_EQ(r.error, errc::absent_payload) << r.reason;
     }
     expect_nothing_reached_the_wire();
 }
@@ -282,7 +282,7 @@ TEST_F(Template, AsksAndGetsTheReply)
     other.answer_requests("Q", [](const stored_message& m) { return "re: " + m.body; });
     EXPECT_TRUE(eventually([&] { return to.send_and_receive("Q:ask", "there?", 500ms).body == "re: there?"; }));
     const reply_receipt none = to.send_and_receive("Q:ask", std::optional<std::string>());
-    EXPECT_EQ(none.error, errc::empty_body);
+    EXPECT_EQ(none.error, errc::absent_payload);
     EXPECT_EQ(none.reason, "destination \"Q:ask\": the payload is absent; there must be something to send");
 }
 
@@ -296,7 +296,7 @@ TEST_F(Template, CompletesOnAnyToken)
     to.async_send("T", nullptr, sent.handler(0));
     to.async_send("T", "body", sent.handler(1));
     ASSERT_TRUE(sent.wait(2));
-    EXPECT_EQ(sent.receipts()[0].error, errc::empty_body);
+    EXPECT_EQ(sent.receipts()[0].error, errc::absent_payload);
     EXPECT_EQ(sent.receipts()[1].error, errc::closed);
 }
 

@@ -1,7 +1,12 @@
 // TLS to the embedded cluster: what is sent arrives, what is wrong with a certificate is told, files that change are taken over.
 
+#include <config/certificates.hpp>
+#include <net/probe.hpp>
 #include <support/certificates.hpp>
+#include <support/fake_peer.hpp>
 #include <support/producer_situation.hpp>
+
+#include <boost/asio/io_context.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -128,16 +133,34 @@ TEST_P(Wrong, EndsASendWithItsOwnErrorAndWords)
     EXPECT_NE(r.attempts[0].text.find(GetParam().text), std::string::npos) << r.attempts[0].text;
 }
 
-TEST_P(Wrong, OfANameServerIsTold)
+// It does not mend itself in the time of a send, so that need not be waited for.
+TEST_P(Wrong, OfANameServerIsToldAtOnce)
 {
     const cluster::embedded_cluster c(secured(made().*GetParam().which));
     producer_options o = trusting(c);
-    o.send_timeout = 500ms;
+    o.send_timeout = 2 * patience;
     producer p = started(o);
+    const auto begin = clock::now();
     const receipt r = p.deliver(message("T", "x"));
+    EXPECT_LT(clock::now() - begin, patience);
+    EXPECT_EQ(p.route("T", 2 * patience).error(), GetParam().why);
+    EXPECT_LT(clock::now() - begin, patience);
     EXPECT_EQ(r.outcome, outcome::not_sent);
+    EXPECT_EQ(r.error, GetParam().why) << r.error.message();
     EXPECT_NE(r.reason.find(GetParam().text), std::string::npos) << r.reason;
     EXPECT_EQ(c.stored(), 0u);
+}
+
+TEST(NameServers, OfWhichOneMayComeBackAreWaitedFor)
+{
+    const cluster::embedded_cluster c(secured(made().foreign));
+    producer_options o = trusting(c);
+    o.send_timeout = 500ms;
+    o.name_servers.push_back(dead_address());
+    producer p = started(o);
+    const receipt r = p.deliver(message("T", "x"));
+    EXPECT_EQ(r.error, errc::route_timeout) << r.error.message();
+    EXPECT_NE(r.reason.find("its certificate, which CN = Other Authority signed, is not trusted"), std::string::npos) << r.reason;
 }
 
 TEST(ClientCertificate, IsAskedForAndShown)
@@ -169,6 +192,7 @@ TEST(PlainBroker, MetUnderTlsIsToldSo)
     producer p = started(o);
     const receipt r = p.deliver(message("T", "x"));
     EXPECT_EQ(r.outcome, outcome::not_sent);
+    EXPECT_EQ(r.error, errc::no_tls) << r.error.message();
     EXPECT_NE(r.reason.find("no TLS with " + plain.name_server() + ": it closed the connection; it may not speak it"), std::string::npos) << r.reason;
 }
 
@@ -190,6 +214,51 @@ TEST(TlsBroker, ThatServesBothServesBoth)
     const cluster::embedded_cluster c(wanted);
     EXPECT_EQ(started(options_for(c)).deliver(message("T", "x")).outcome, outcome::stored);
     EXPECT_EQ(started(trusting(c)).deliver(message("T", "x")).outcome, outcome::stored);
+}
+
+// ---- probes ----
+
+/// What a probe of `address` says, under TLS that trusts ours; without `certificates`: plainly.
+bool probed(const std::string& address, bool certificates = true, std::chrono::milliseconds limit = patience)
+{
+    boost::asio::io_context io;
+    net::links links(io.get_executor(), 1s);
+    std::vector<config::problem> problems;
+    tls_options o;
+    o.enabled = certificates;
+    o.ca = made().ours.certificate();
+    links.certificates = config::read_certificates(o, problems);
+    EXPECT_TRUE(problems.empty());
+    links.refresh();
+    int answers = 0;
+    bool reached = false;
+    net::probe(links, address, limit, [&](bool r) {
+        ++answers;
+        reached = r;
+        links.close_all("over");
+    });
+    io.run();
+    EXPECT_EQ(answers, 1);
+    return reached;
+}
+
+std::string broker_of(const cluster::embedded_cluster& c)
+{
+    producer_options o = trusting(c);
+    o.tls.verify = tls_verify::none;
+    return started(o).route("TBW102", patience)->brokers[0].addresses[0].second;
+}
+
+TEST(Probe, OfABrokerUnderTlsMakesTheHandshake)
+{
+    const cluster::embedded_cluster right(secured(made().server)), wrong(secured(made().foreign)), plain({.brokers = 1});
+    EXPECT_TRUE(probed(broker_of(right)));
+    EXPECT_FALSE(probed(broker_of(wrong))) << "its port is open, but nothing can be sent there";
+    EXPECT_FALSE(probed(plain.name_server())) << "it speaks no TLS";
+    EXPECT_TRUE(probed(plain.name_server(), false));
+    EXPECT_FALSE(probed(dead_address()));
+    const fake_peer silent([](fake_peer::session&, const heard&) {});
+    EXPECT_FALSE(probed(silent.address(), true, 50ms)) << "no handshake in time";
 }
 
 // ---- files that change ----
@@ -228,6 +297,43 @@ TEST_F(Tls, TakesOverCertificatesThatChange)
     EXPECT_TRUE(stored_until(clock::now() + patience));
     std::ofstream(ca) << "no PEM\n";
     EXPECT_EQ(p.deliver(message("T", "x")).outcome, outcome::stored) << "what is wrong does not replace what is right";
+}
+
+TEST_F(Tls, OfAWatchedConfigurationIsTakenOverWhenItChanges)
+{
+    const std::string file = made().ours.file("watched.toml");
+    const auto put = [&](const std::string& tls) {
+        std::ofstream(file + ".new") << "[producer]\nname_servers = [\"" << cluster.name_server()
+                                     << "\"]\nsend_timeout = \"500ms\"\nattempts = 1\nwatch = true\n[tls]\nenabled = true\n" << tls;
+        std::filesystem::rename(file + ".new", file);
+    };
+    const auto trust = [](const std::string& ca) { return "ca = \"" + ca + "\"\n"; };
+    put(trust(made().ours.certificate()));
+    auto opened = producer::open(file);
+    ASSERT_TRUE(opened) << opened.error().text;
+    producer p = std::move(*opened);
+    ASSERT_EQ(p.deliver(message("T", "x")).outcome, outcome::stored);
+    const auto reconnect = [&] {
+        for (const std::string& name : cluster.broker_names()) {
+            EXPECT_FALSE(cluster.command(name + " refuse"));
+            EXPECT_FALSE(cluster.command(name + " ok"));
+        }
+    };
+    ASSERT_FALSE(cluster.set_tls(served(made().foreign)));
+    reconnect();
+    ASSERT_TRUE(eventually([&] { return p.deliver(message("T", "x")).error == errc::certificate_untrusted; }));
+    put(trust(made().others.certificate()));
+    EXPECT_TRUE(eventually([&] { return p.deliver(message("T", "x")).outcome == outcome::stored; })) << "another path is read";
+    put(trust(made().others.certificate()) + "server_name = \"broker.example.com\"\n");
+    reconnect();
+    EXPECT_TRUE(eventually([&] {
+        reconnect();
+        return p.deliver(message("T", "x")).error == errc::certificate_wrong_name;
+    })) << "and another name asked for";
+    put("ca = \"" + made().ours.file("none") + "\"\n");
+    put(trust(made().others.certificate()));
+    EXPECT_TRUE(eventually([&] { return p.deliver(message("T", "x")).outcome == outcome::stored; }));
+    EXPECT_EQ(p.swaps().size(), 1u) << "no swap: policies stay as they are";
 }
 
 TEST(TlsSettings, ThatCannotBeUsedAreRefusedAtTheStart)

@@ -11,8 +11,14 @@
 
 #include <shunt/template.hpp>
 
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <iostream>
 
@@ -283,9 +289,51 @@ void batches_are_faster(world& w, const std::string& topic)
 {
     w.create_topic(topic);
     (void)rate_of(w, topic, true);  // the broker warms up
-    const double alone = rate_of(w, topic, false), together = rate_of(w, topic, true);
-    std::cout << w.name() << ": " << static_cast<int>(alone) << " messages/s alone, " << static_cast<int>(together) << " batched\n";
-    EXPECT_GT(together, w.name() == "embedded" ? 0 : 1.5 * alone) << "a bound with air: several times as fast is usual";
+    const int pairs = w.name() == "embedded" ? 1 : 5;
+    double best = 0;
+    for (int i = 0; i < pairs; ++i) {  // one beside the other: what else this machine does slows down both
+        const double alone = rate_of(w, topic, false), together = rate_of(w, topic, true);
+        std::cout << w.name() << ": " << static_cast<int>(alone) << " messages/s alone, " << static_cast<int>(together) << " batched\n";
+        best = std::max(best, together / alone);
+    }
+    EXPECT_GE(best, w.name() == "embedded" ? 0 : 5);
+}
+
+// ---- back-pressure ----
+
+boost::asio::awaitable<void> as_there_is_room(producer& p, const std::string& topic, int many, gathered& g)
+{
+    for (int i = 0; i < many; ++i) {
+        room place = co_await p.async_room(topic, 128, 60s, boost::asio::use_awaitable);
+        message m(topic, std::to_string(i) + std::string(100, 'b'));
+        p.async_send(std::move(place), std::move(m), {}, [&g](error_code, receipt r) { g.take(std::move(r)); });
+    }
+}
+
+void back_pressure(world& w, const std::string& topic)
+{
+    constexpr int many = 500;
+    constexpr std::size_t at_once = 8;
+    w.create_topic(topic);
+    auto o = patient(w);
+    o.when_full = when_full::refuse;
+    limit_options limit;
+    limit.topic = topic;
+    limit.max_in_flight_messages = at_once;
+    o.limits = {limit};
+    auto p = started(o);
+    gathered g;
+    g.expect(2 * many);
+    boost::asio::io_context mine;
+    std::size_t most = 0;
+    for (int sender = 0; sender < 2; ++sender)
+        boost::asio::co_spawn(mine, as_there_is_room(p, topic, many, g), boost::asio::detached);
+    while (mine.run_one() != 0)
+        most = std::max<std::size_t>(most, p.counters().in_flight_messages);
+    for (const receipt& r : g.wait())
+        EXPECT_EQ(r.outcome, outcome::stored) << shown(r);
+    EXPECT_LE(most, at_once);
+    EXPECT_EQ(lying_at_least(w, topic, 2 * many).size(), 2u * many);
 }
 
 // ---- transactions ----
@@ -456,6 +504,7 @@ const std::vector<one_case>& kind_cases()
         {"messages_batched_by_themselves_keep_what_is_theirs", also::v550, auto_batches},
         {"order_holds_in_batches_made_by_themselves", also::nothing_else, ordered_auto_batches},
         {"batches_made_by_themselves_are_faster", also::nothing_else, batches_are_faster},
+        {"senders_that_wait_for_room_are_never_refused", also::v550, back_pressure},
         {"transactions_commit_roll_back_and_are_asked_about", also::v550, transactions},
         {"a_request_gets_its_reply", also::v550, requests},
         {"a_request_nobody_answers_ends_by_its_timeout", also::nothing_else, request_that_nobody_answers},

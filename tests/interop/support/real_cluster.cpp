@@ -91,12 +91,16 @@ void make_home(const path& home)
 
 real_cluster::real_cluster(real_cluster_options options) : options_(std::move(options)), folder_(make_scratch("rocketmq"))
 {
-    const std::vector<int> ports = pick_ports(options_.brokers + 1);
-    start_name_server(ports[0]);
+    const std::vector<int> ports = pick_ports(options_.brokers + options_.name_servers);
+    std::string servers;
+    for (std::size_t i = 0; i < options_.name_servers; ++i) {
+        start_name_server(ports[options_.brokers + i]);
+        servers += (servers.empty() ? "" : ";") + servers_.back()->address;
+    }
     std::vector<node*> all;
     for (std::size_t i = 0; i < options_.brokers; ++i) {
         const std::string name = std::string("broker-") + static_cast<char>('a' + i);
-        const std::string address = "127.0.0.1:" + std::to_string(ports[i + 1]);
+        const std::string address = "127.0.0.1:" + std::to_string(ports[i]);
         nodes_.push_back(std::unique_ptr<node>(new node{.name = name, .address = address, .folder = folder_ / name,
                                                         .client = admin_client(address), .process = nullptr, .topics = {}}));
         node& n = *nodes_.back();
@@ -111,8 +115,8 @@ real_cluster::real_cluster(real_cluster_options options) : options_(std::move(op
         const path store = n.folder / "store";
         std::ofstream(n.folder / "broker.conf")
             << "brokerClusterName=C\nbrokerName=" << name << "\nbrokerId=0\nbrokerIP1=127.0.0.1\nbrokerIP2=127.0.0.1\n"
-            << "listenPort=" << ports[i + 1] << "\nfastListenPort=" << ports[i + 1] - 2 << "\nhaListenPort=" << ports[i + 1] + 1
-            << "\nnamesrvAddr=" << name_server_ << "\nstorePathRootDir=" << store.string()
+            << "listenPort=" << ports[i] << "\nfastListenPort=" << ports[i] - 2 << "\nhaListenPort=" << ports[i] + 1
+            << "\nnamesrvAddr=" << servers << "\nstorePathRootDir=" << store.string()
             << "\nstorePathCommitLog=" << (store / "commitlog").string()
             << "\nmappedFileSizeCommitLog=16777216\nmappedFileSizeConsumeQueue=60000\nmaxIndexNum=20000\nmaxHashSlotNum=5000"
             << "\ndiskMaxUsedSpaceRatio=98\nwarmMapedFileEnable=false"
@@ -128,7 +132,8 @@ real_cluster::~real_cluster()
 {
     for (const auto& n : nodes_)
         n->process.reset();
-    name_server_process_.reset();
+    for (const auto& s : servers_)
+        s->process.reset();
     if (std::getenv("SHUNT_KEEP") != nullptr) {
         std::cerr << "kept: " << folder_.string() << '\n';
         return;
@@ -139,16 +144,25 @@ real_cluster::~real_cluster()
 
 void real_cluster::start_name_server(int port)
 {
-    const path home = folder_ / "namesrv";
+    const path home = folder_ / (servers_.empty() ? "namesrv" : "namesrv-" + std::to_string(servers_.size()));
     make_home(home);
-    name_server_ = "127.0.0.1:" + std::to_string(port);
+    const std::string address = "127.0.0.1:" + std::to_string(port);
     std::ofstream(home / "namesrv.conf") << "listenPort=" << port << "\nkvConfigPath=" << (home / "kv.json").string()
                                          << "\norderMessageEnable=true\n" << options_.name_server_conf << '\n';
     auto argv = java_words("128m", home, jars("namesrv-5.1.4"));
     argv.insert(argv.begin() + 1, options_.name_server_java.begin(), options_.name_server_java.end());
     argv.insert(argv.end(), {"org.apache.rocketmq.namesrv.NamesrvStartup", "-c", (home / "namesrv.conf").string()});
-    name_server_process_ = std::make_unique<child>(argv, home / "out.log", home / "out.log");
-    name_server_client_ = std::make_unique<admin_client>(name_server_);
+    servers_.push_back(std::unique_ptr<name_server_node>(new name_server_node{
+        .address = address, .folder = home, .client = admin_client(address), .process = std::make_unique<child>(argv, home / "out.log", home / "out.log")}));
+}
+
+admin_client& real_cluster::ask_name_server()
+{
+    for (const auto& s : servers_) {
+        if (s->process != nullptr)
+            return s->client;
+    }
+    throw std::logic_error("no name server runs");
 }
 
 void real_cluster::start_broker(node& n)
@@ -175,8 +189,9 @@ bool real_cluster::eventually(const std::function<bool()>& ask, std::chrono::mil
             // The server does not listen yet, or not any more: asked again until the deadline.
         }
         // The pause between two asks is spent watching the processes: one that ends says so at once.
-        if (name_server_process_->wait(25ms))
-            throw std::runtime_error("the name server ended" + tail_of(folder_ / "namesrv/out.log"));
+        for (const auto& s : servers_)
+            if (s->process && s->process->wait(25ms / servers_.size()))
+                throw std::runtime_error("the name server ended" + tail_of(s->folder / "out.log"));
         for (const auto& n : nodes_)
             if (n->process && n->process->wait(0ms))
                 throw std::runtime_error(n->name + " ended" + tail_of(n->folder / "out.log"));
@@ -187,7 +202,9 @@ bool real_cluster::eventually(const std::function<bool()>& ask, std::chrono::mil
 
 void real_cluster::give_up(const std::string& what)
 {
-    std::string words = what + tail_of(folder_ / "namesrv/out.log");
+    std::string words = what;
+    for (const auto& s : servers_)
+        words += tail_of(s->folder / "out.log");
     for (const auto& n : nodes_)
         words += "\n  " + n->name + tail_of(n->folder / "out.log");
     throw std::runtime_error(words);
@@ -197,7 +214,11 @@ void real_cluster::give_up(const std::string& what)
 void real_cluster::wait_until_registered(const std::vector<node*>& expected)
 {
     const auto all_there = [&] {
-        const auto masters = ask_name_server().masters();
+        std::map<std::string, std::string> masters = ask_name_server().masters();
+        for (const auto& s : servers_) {
+            if (s->process != nullptr && s->client.masters() != masters)
+                return false;
+        }
         return std::all_of(expected.begin(), expected.end(), [&](node* n) {
             const auto found = masters.find(n->name);
             if (found == masters.end() || found->second != n->address)
@@ -245,6 +266,20 @@ void real_cluster::kill_broker(std::size_t i)
     nodes_.at(i)->process.reset();
 }
 
+void real_cluster::end_broker(std::size_t i)
+{
+    nodes_.at(i)->process->signal(SIGTERM);
+}
+
+bool real_cluster::broker_left(std::size_t i)
+{
+    auto& process = nodes_.at(i)->process;
+    if (process != nullptr && !process->wait(0ms))
+        return false;
+    process.reset();
+    return true;
+}
+
 void real_cluster::restart_broker(std::size_t i)
 {
     node& n = *nodes_.at(i);
@@ -282,7 +317,7 @@ std::vector<stored> real_cluster::messages(const std::string& topic)
 
 std::vector<std::string> real_cluster::java_reader(const std::string& topic)
 {
-    java_run run = run_java("Reader", {name_server_, topic}, folder_);
+    java_run run = run_java("Reader", {name_server(), topic}, folder_);
     if (run.status != 0)
         throw std::runtime_error("java Reader " + topic + ": exit " + std::to_string(run.status) + ": " + run.err);
     return std::move(run.out);

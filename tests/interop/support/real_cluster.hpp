@@ -1,4 +1,4 @@
-// A real RocketMQ on loopback: one name server and several masters, started from Maven's jars, ended with the test.
+// A real RocketMQ on loopback: name servers and several masters, started from Maven's jars, ended with the test.
 //
 // Everything lies in a folder of its own below the build tree, which goes away with the object (SHUNT_KEEP=1 keeps it and
 // says where it is). Functions throw std::runtime_error with what failed and the end of the log it failed in. One thread
@@ -24,6 +24,7 @@ namespace shunt::interop {
 struct real_cluster_options {
     std::string broker_version = "5.3.2";  ///< a folder maven/broker-VERSION
     std::size_t brokers = 2;
+    std::size_t name_servers = 1;
     bool auto_create_topics = false;
     std::string broker_conf = {};                    ///< more lines of broker.conf, for each broker
     std::string name_server_conf = {};
@@ -42,14 +43,17 @@ public:
     real_cluster(real_cluster&&) = delete;
     ~real_cluster();
 
-    [[nodiscard]] const std::string& name_server() const noexcept { return name_server_; }  ///< "127.0.0.1:PORT"
+    /// "127.0.0.1:PORT"; brokers register with each of them.
+    [[nodiscard]] const std::string& name_server(std::size_t i = 0) const { return servers_.at(i)->address; }
     [[nodiscard]] std::size_t brokers() const noexcept { return nodes_.size(); }
     /// "broker-a", "broker-b", ..., as in the embedded cluster.
     [[nodiscard]] const std::string& broker_name(std::size_t i) const { return nodes_.at(i)->name; }
     [[nodiscard]] const std::string& broker_address(std::size_t i) const { return nodes_.at(i)->address; }
     [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
 
-    [[nodiscard]] admin_client& ask_name_server() { return *name_server_client_; }
+    /// The first that runs.
+    [[nodiscard]] admin_client& ask_name_server();
+    void kill_name_server(std::size_t i) { servers_.at(i)->process.reset(); }  ///< kill -9
     [[nodiscard]] admin_client& ask_broker(std::size_t i) { return nodes_.at(i)->client; }
 
     /// Creates the topic on every master and returns when the route shows all of them.
@@ -60,6 +64,8 @@ public:
     void configure_all(const std::string& lines);
 
     void kill_broker(std::size_t i);      ///< kill -9; back when the process is gone. The route may still show it
+    void end_broker(std::size_t i);       ///< SIGTERM: it goes in its own time, see broker_left()
+    [[nodiscard]] bool broker_left(std::size_t i);  ///< it is gone; afterwards as if killed
     void restart_broker(std::size_t i);   ///< after kill_broker: same ports, same store; back when its topics are in the route
     void stop_broker(std::size_t i);      ///< hangs: accepts connections, answers nothing
     void continue_broker(std::size_t i);  ///< well again
@@ -82,6 +88,13 @@ private:
         std::set<std::string> topics;
     };
 
+    struct name_server_node {
+        std::string address;
+        std::filesystem::path folder;
+        admin_client client;
+        std::unique_ptr<child> process;
+    };
+
     void start_name_server(int port);
     void start_broker(node& n);
     void wait_until_registered(const std::vector<node*>& expected);
@@ -90,9 +103,7 @@ private:
 
     real_cluster_options options_;
     std::filesystem::path folder_;
-    std::string name_server_;
-    std::unique_ptr<admin_client> name_server_client_;
-    std::unique_ptr<child> name_server_process_;
+    std::vector<std::unique_ptr<name_server_node>> servers_;
     std::vector<std::unique_ptr<node>> nodes_;
 };
 

@@ -8,7 +8,7 @@ namespace {
 const char* const strategy = "a table that names a strategy";
 const char* const strategy_name = "a strategy's name: 1 to 64 of a-z 0-9 -";
 const char* const pattern = "a topic or a pattern of topics: 1 to 127 of A-Z a-z 0-9 _ - % | and * for any run of characters";
-const char* const tables = "known: producer, acl, tls, log, swap, admin, plugins, policies, bindings, brokers";
+const char* const tables = "known: producer, acl, tls, log, swap, admin, plugins, policies, bindings, limits, brokers";
 const char* const key_from = "'order-key', 'keys' or 'property:NAME'";
 const char* const sha256 = "a SHA-256 sum: 64 hexadecimal digits";
 const char* const broker_name = "a broker's name: 1 to 255 printable characters, no blank at its ends";
@@ -103,6 +103,13 @@ const bad_row rows[] = {
     {"EmptyPattern", after_producer("[[bindings]]\ntopic = \"\"\npolicy = \"default\""), {at(4, 9, "bindings[0].topic", "''", pattern)}},
     {"PatternTooLong", after_producer("[[bindings]]\ntopic = \"" + std::string(128, 'a') + "\"\npolicy = \"default\""), {at(4, 9, "bindings[0].topic", "'" + std::string(60, 'a') + "…'", pattern)}},
     {"PatternBoundTwice", after_producer("[[bindings]]\ntopic = \"a*\"\npolicy = \"default\"\n[[bindings]]\ntopic = \"a*\"\npolicy = \"default\""), {at(7, 9, "bindings[1].topic", "'a*'", "a pattern that no binding before it has", "line 3 has it")}},
+    {"LimitsAsATable", after_producer("[limits]\ntopic = \"a\""), {at(3, 1, "limits", "a table", "an array of tables: [[limits]]")}},
+    {"LimitWithoutTopic", after_producer("[[limits]]\nmax_in_flight_messages = 1"), {at(3, 1, "limits[0].topic", "not set", pattern)}},
+    {"LimitOfNothing", after_producer("[[limits]]\ntopic = \"a\""), {at(3, 1, "limits[0].max_in_flight_messages", "not set", "set, or max_in_flight_bytes")}},
+    {"LimitOfZeroMessages", after_producer("[[limits]]\ntopic = \"a\"\nmax_in_flight_messages = 0"), {at(5, 26, "limits[0].max_in_flight_messages", "0", "a whole number from 1 to 16777216")}},
+    {"LimitOfBytesWithoutUnit", after_producer("[[limits]]\ntopic = \"a\"\nmax_in_flight_bytes = 1000"), {at(5, 23, "limits[0].max_in_flight_bytes", "1000", "a size from 1B to 1024GiB", "a unit is missing: \"1000B\"")}},
+    {"LimitTwice", after_producer("[[limits]]\ntopic = \"a*\"\nmax_in_flight_messages = 1\n[[limits]]\ntopic = \"a*\"\nmax_in_flight_messages = 2"), {at(7, 9, "limits[1].topic", "'a*'", "a pattern that no limit before it has", "line 3 has it")}},
+    {"UnknownKeyOfALimit", after_producer("[[limits]]\ntopic = \"a\"\nmax_in_flight_message = 1"), {at(5, 1, "limits[0].max_in_flight_message", "an unknown key", "a key of limits[0]", "did you mean 'max_in_flight_messages'?")}},
     {"UnknownKeyOfABinding", after_producer("[[bindings]]\ntopic = \"a\"\npolicy = \"default\"\ngroup = \"g\""), {at(6, 1, "bindings[0].group", "an unknown key", "a key of bindings[0]", "known: topic, policy")}},
 
     // Brokers.

@@ -73,6 +73,9 @@ const code_row rows[] = {
     {"BindingToNoPolicy", [](auto& o) { o.bindings = {{"a*", "fast", {}}}; }, "bindings[0].policy is 'fast'; it must be the name of a policy (known: default)\n"},
     {"BindingTwice", [](auto& o) { o.bindings = {{"a*", "default", {}}, {"a*", "default", {}}}; }, "bindings[1].topic is 'a*'; it must be a pattern that no binding before it has (bindings[0] has it)\n"},
     {"PatternOfOtherCharacters", [](auto& o) { o.bindings = {{"a?", "default", {}}}; }, "bindings[0].topic is 'a?'; it must be a topic or a pattern of topics: 1 to 127 of A-Z a-z 0-9 _ - % | and * for any run of characters\n"},
+    {"LimitOfNothing", [](auto& o) { o.limits = {{"a*", 0, 0, {}}}; }, "limits[0].max_in_flight_messages is not set; it must be set, or max_in_flight_bytes\n"},
+    {"LimitTwice", [](auto& o) { o.limits = {{"a*", 1, 0, {}}, {"a*", 0, 1, {}}}; }, "limits[1].topic is 'a*'; it must be a pattern that no limit before it has (limits[0] has it)\n"},
+    {"LimitBeyondItsRange", [](auto& o) { o.limits = {{"a*", 16'777'217, 0, {}}}; }, "limits[0].max_in_flight_messages is 16777217; it must be a whole number from 1 to 16777216\n"},
     {"BrokerWeight", [](auto& o) { o.brokers["a"].weight = 1'000'001; }, "brokers.a.weight is 1000001; it must be a whole number from 0 to 1000000\n"},
     {"TwoAtOnce", [](auto& o) { o.attempts = 0; o.default_topic = "a b"; }, "producer.attempts is 0; it must be a whole number from 1 to 16\nproducer.default_topic is 'a b'; it must be a topic: 1 to 127 of A-Z a-z 0-9 _ - % |\n"},
 };

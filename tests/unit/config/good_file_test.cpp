@@ -63,6 +63,14 @@ policy = "by-order"
 topic  = "%RETRY%x|y"
 policy = "default"
 
+[[limits]]
+topic = "bulk-*"
+max_in_flight_messages = 1000
+max_in_flight_bytes = "64MiB"
+[[limits]]
+topic = "*"
+max_in_flight_bytes = "1MiB"
+
 [[brokers]]
 name = "broker-a"
 room = "hz-1"
@@ -128,6 +136,11 @@ name = "broker-b"
     ASSERT_EQ(o.bindings.size(), 2u);
     EXPECT_EQ(o.bindings[0].topic, "orders-*");
     EXPECT_EQ(o.bindings[0].policy, "by-order");
+    ASSERT_EQ(o.limits.size(), 2u);
+    EXPECT_EQ(o.limits[0].topic, "bulk-*");
+    EXPECT_EQ(o.limits[0].max_in_flight_messages, 1000u);
+    EXPECT_EQ(o.limits[0].max_in_flight_bytes, 64u * 1024 * 1024);
+    EXPECT_EQ(o.limits[1].max_in_flight_messages, 0u) << "no such limit";
     EXPECT_EQ(o.bindings[1].topic, "%RETRY%x|y");
     ASSERT_EQ(o.brokers.size(), 2u);
     EXPECT_EQ(o.brokers.find("broker-a")->second.room, "hz-1");

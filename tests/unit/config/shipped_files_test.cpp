@@ -140,6 +140,7 @@ TEST(ShuntToml, ShowsEveryOption)
         }
     EXPECT_EQ(all.options.plugins.load.count("tenant-pin"), 1u);
     EXPECT_EQ(all.options.bindings.size(), 1u);
+    EXPECT_EQ(all.options.limits.size(), 1u);
     EXPECT_EQ(all.options.brokers.size(), 1u);
     EXPECT_EQ(all.options.policies.find("default")->second.filters.size(), 1u);
 }

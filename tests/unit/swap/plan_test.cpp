@@ -45,9 +45,11 @@ TEST(Plan, NamesEachKeyWithItsValues)
     o.policies["orders"].ordered = true;
     o.bindings.push_back({"o*", "orders", {}});
     o.brokers["a"].weight = 3;
+    o.limits.push_back({"bulk", 5, 1024, {}});
     EXPECT_EQ(keys(make_plan(base(), o)),
               (std::vector<std::string>{
                   "bindings: [] -> [{ policy = \"orders\", topic = \"o*\" }]", "brokers.a.room:  -> \"\"", "brokers.a.weight:  -> 3",
+                  "limits: [] -> [{ max_in_flight_bytes = \"1KiB\", max_in_flight_messages = 5, topic = \"bulk\" }]",
                   "policies.default.selector.function:  -> \"xxh3\"", "policies.default.selector.use: \"best-queue\" -> \"hash\"",
                   "policies.orders.fault.use:  -> \"latency-fault\"", "policies.orders.key_from:  -> \"order-key\"",
                   "policies.orders.ordered:  -> true", "policies.orders.selector.use:  -> \"best-queue\"",
@@ -73,7 +75,7 @@ TEST(Plan, KnowsWhichKeysAreLive)
                             "producer.max_in_flight_messages", "producer.max_in_flight_bytes", "producer.when_full", "producer.max_body",
                             "producer.write_order_key", "producer.max_properties", "producer.max_delay", "producer.compress",
                             "producer.compress_level", "producer.compress_from", "producer.name_servers", "producer.attempt_timeout", "producer.retry_codes",
-                            "producer.retry_unknown", "producer.retry_flush_late", "policies.x.selector.use", "bindings", "brokers.a.room", "plugins.load.x.file",
+                            "producer.retry_unknown", "producer.retry_flush_late", "policies.x.selector.use", "bindings", "limits", "brokers.a.room", "plugins.load.x.file",
                             "plugins.path", "swap.quiet"})
         EXPECT_TRUE(is_live(key)) << key;
     for (const char* key : {"producer.group", "producer.name_server_url", "producer.trace", "producer.embedded", "producer.format", "producer.client_id",
