@@ -366,6 +366,7 @@ TEST(Limits, OfATopicChangeWhileSendsWait)
 {
     holding h;
     auto o = h.options(100, plenty, when_full::wait);
+    o.swap.probation = 0ms;
     o.limits = {limit("T", 1)};
     auto p = started(o);
     ASSERT_TRUE(p.route("T"));
