@@ -378,7 +378,13 @@ TEST_F(JavaAndShunt, TraceSendsInTheSameRecords)
         ours = traces_of(all, "traced_shunt");
         return theirs.records.contains("end") && theirs.records.contains("plain") && ours.records.contains("end") && ours.records.contains("plain");
     };
-    ASSERT_TRUE(cluster->eventually(read));
+    const auto which = [](const traces& of) {
+        std::string text;
+        for (const auto& [name, record] : of.records)
+            text += " " + name;
+        return text;
+    };
+    ASSERT_TRUE(cluster->eventually(read)) << "of Java:" << which(theirs) << "; of shunt:" << which(ours);
 
     shunt::test::differences found;
     for (const auto& [which, java_record] : theirs.records) {
