@@ -378,13 +378,13 @@ TEST_F(JavaAndShunt, TraceSendsInTheSameRecords)
         ours = traces_of(all, "traced_shunt");
         return theirs.records.contains("end") && theirs.records.contains("plain") && ours.records.contains("end") && ours.records.contains("plain");
     };
-    const auto which = [](const traces& of) {
+    const auto names_of = [](const traces& of) {
         std::string text;
         for (const auto& [name, record] : of.records)
             text += " " + name;
         return text;
     };
-    ASSERT_TRUE(cluster->eventually(read)) << "of Java:" << which(theirs) << "; of shunt:" << which(ours);
+    ASSERT_TRUE(cluster->eventually(read)) << "of Java:" << names_of(theirs) << "; of shunt:" << names_of(ours);
 
     shunt::test::differences found;
     for (const auto& [which, java_record] : theirs.records) {
