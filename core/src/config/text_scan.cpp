@@ -49,14 +49,10 @@ private:
             column_ -= text_[at_ - 1] == '\r' ? 1 : 0;
             return refuse("the end of the line in a string", "closing quotes", "");
         }
-        // TOML forbids it, and toml++ 3.3 must not see it: its test for blanks has undefined behaviour there.
+        // TOML forbids it; this says it better than the parser.
         if (bytes > 1 && state_ == state::plain)
             return refuse(fmt::format("'{}' without quotes", rest.substr(0, bytes)), "text in quotes, or a comment",
                           "bare keys are of A-Z a-z 0-9 - _");
-        // Here the parser may take for bare what stands in quotes.
-        if (bytes > 1 && astray_ && state_ != state::comment)
-            return refuse(fmt::format("'{}' behind a quote or bracket that is out of place", rest.substr(0, bytes)), "TOML syntax",
-                          "text stands in quotes, its own quotes escaped");
         std::size_t taken = bytes;
         switch (state_) {
         case state::plain: taken = plain(rest, bytes); break;
@@ -81,14 +77,11 @@ private:
             state_ = state::comment;
             return 1;
         }
-        if (line_is_new_ && open_.empty() && c == '[') {
+        if (line_is_new_ && depth_ == 0 && c == '[') {
             result_.headers.push_back({line_, at_});
             in_header_ = true;
         }
         line_is_new_ = false;
-        astray_ = astray_ || misplaced(c);
-        if (c != '=')
-            value_is_due_ = false;
         switch (c) {
         case '"': return open(rest, "\"\"\"", state::basic, state::long_basic);
         case '\'': return open(rest, "'''", state::literal, state::long_literal);
@@ -97,37 +90,15 @@ private:
                 refuse("a key of many parts", fmt::format("at most {} parts between dots", max_key_parts), "");
             return 1;
         case '[':
-        case '{':
-            if (!in_header_) {
-                open_ += c;
-                in_value_ = c == '[';
-            }
-            break;
+        case '{': depth_ += in_header_ ? 0 : 1; break;
         case ']':
-        case '}':
-            if (!in_header_ && !open_.empty()) {
-                open_.pop_back();
-                in_value_ = true;
-            }
-            break;
-        case '=': in_value_ = value_is_due_ = true; break;
-        case ',': in_value_ = !open_.empty() && open_.back() == '['; break;
+        case '}': depth_ -= in_header_ || depth_ == 0 ? 0 : 1; break;
+        case '=':
+        case ',': break;
         default: return bytes;
         }
         dots_ = 0;
         return 1;
-    }
-
-    /// A quote or bracket in the middle of something, or a '=' where a value is due: the parser refuses the file after it.
-    [[nodiscard]] bool misplaced(char c) const
-    {
-        const char before = at_ == 0 ? '\n' : text_[at_ - 1];
-        if (c == '=')
-            return value_is_due_ || (!open_.empty() && open_.back() == '[');
-        if (c != '"' && c != '\'' && c != '[' && c != '{')
-            return false;
-        const bool dotted = before == '.' && (c == '"' || c == '\'') && !in_value_;
-        return !dotted && std::string_view(" \t\r\n=[{,").find(before) == std::string_view::npos;
     }
 
     std::size_t open(std::string_view rest, std::string_view long_mark, state one_line, state many_lines)
@@ -157,8 +128,6 @@ private:
         column_ = 1;
         line_is_new_ = true;
         in_header_ = false;
-        value_is_due_ = false;
-        in_value_ = !open_.empty() && in_value_;
         dots_ = 0;
         if (state_ == state::comment)
             state_ = state::plain;
@@ -171,10 +140,7 @@ private:
     state state_ = state::plain;
     bool line_is_new_ = true;  // nothing but blanks yet
     bool in_header_ = false;
-    std::string open_;       // brackets of arrays and inline tables
-    bool in_value_ = false;  // else in a key
-    bool value_is_due_ = false;  // a '=' came, and nothing after it
-    bool astray_ = false;    // something is misplaced: quotes may not be what they seem
+    std::size_t depth_ = 0;  // of open arrays and inline tables
     std::size_t dots_ = 0;   // in the key under way
     text_scan result_;
 };

@@ -46,6 +46,13 @@ TEST(Tree, KeepsEveryTypeApart)
     EXPECT_EQ(child(tree, "i").as<double>(), nullptr);
 }
 
+// Undefined behaviour in the parser: only a sanitizer sees it where it does no harm.
+TEST(Tree, TakesAnyLetterAfterALineThatGoesOn)
+{
+    for (const char* letter : {"\u00e9", "\u0192", "\u0358", "\u1681", "\u2070", "\ufefe"})
+        EXPECT_EQ(*child(parsed(std::string("s = \"\"\"a\\\n  ") + letter + "\"\"\"\n"), "s").as<std::string>(), std::string("a") + letter);
+}
+
 TEST(Tree, KnowsThePlaceOfEachValueAndKey)
 {
     const setting tree = parsed("[a]\n  \"é\".x = { k = [10,\n 11] }\n\n[[t]]\nn = 1\n[[t]]\n");
