@@ -1,3 +1,4 @@
+import org.apache.rocketmq.client.exception.MQClientException;
 import org.apache.rocketmq.client.producer.DefaultMQProducer;
 import org.apache.rocketmq.client.producer.LocalTransactionState;
 import org.apache.rocketmq.client.producer.TransactionListener;
@@ -31,8 +32,9 @@ public class Traced {
             Message level = message("level", "later");
             level.setDelayTimeLevel(1);
             producer.send(level);
-            producer.send(Arrays.asList(message("batch", "one"), message("batch", "two")));
             producer.sendOneway(message("one-way", "nobody answers"));
+            String last = producer.send(Arrays.asList(message("batch", "one"), message("batch", "two"))).getMsgId();
+            awaitTrace(producer, last, "Pub");
             producer.shutdown();
 
             TransactionMQProducer transactions = new TransactionMQProducer("PG_traced", null, true, null);
@@ -48,13 +50,31 @@ public class Traced {
                 }
             });
             start(args[0], transactions);
-            transactions.sendMessageInTransaction(message("half", "committed"), LocalTransactionState.COMMIT_MESSAGE);
+            String half = transactions.sendMessageInTransaction(message("half", "committed"), LocalTransactionState.COMMIT_MESSAGE).getMsgId();
+            awaitTrace(transactions, half, "EndTransaction");
             transactions.shutdown();
             System.exit(0);
         } catch (Throwable e) {
             System.err.println("Traced: " + e);
             System.exit(1);
         }
+    }
+
+    /** Its own shutdown does not wait until the records are stored. */
+    private static void awaitTrace(DefaultMQProducer producer, String id, String record) {
+        long limit = System.currentTimeMillis() + 60_000;
+        while (System.currentTimeMillis() < limit) {
+            try {
+                for (MessageExt m : producer.queryMessage("RMQ_SYS_TRACE_TOPIC", id, 32, 0, limit + 60_000).getMessageList()) {
+                    if (new String(m.getBody(), StandardCharsets.UTF_8).contains(record)) {
+                        return;
+                    }
+                }
+            } catch (MQClientException | InterruptedException notYet) {
+                // asked again
+            }
+        }
+        throw new IllegalStateException("no trace '" + record + "' of " + id);
     }
 
     private static Message message(String kind, String body) {
