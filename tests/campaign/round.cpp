@@ -35,6 +35,11 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds patience = 15s;  // only a failing round waits so long
 constexpr std::chrono::milliseconds senders_stop = 2500ms;
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::chrono::milliseconds usual_grace = 6s;
+#else
+constexpr std::chrono::milliseconds usual_grace = 1500ms;
+#endif
 constexpr std::string_view number_property = "number";
 
 class pauses {
@@ -654,7 +659,7 @@ history run(const plan& p, const resources& at_rest)
         if (!c.wait_until(quiet, patience))
             throw std::runtime_error("connections to brokers are left after close()");
         h.ledger = read_ledger(c, *b);
-        h.grace = 1500ms + 20 * late.worst();
+        h.grace = usual_grace + 20 * late.worst();
     }
     h.sent = b->sent();
     (void)eventually([&] {
