@@ -1,9 +1,10 @@
 #!/bin/sh
 # Installs what shunt needs from Debian 12. Asks dpkg once, and is quiet and done when nothing is missing.
 #
-# usage: sh tests/support/install.sh [tests]
+# usage: sh tests/support/install.sh [tests | bench]
 #   (nothing)   what building shunt, its examples and its tests takes
 #   tests       also what only running all tests takes: a JDK and Maven for the real RocketMQ, clang for the fuzz targets, a browser, ...
+#   bench       also the compiler for the Go client that bench runs measure beside shunt
 #
 # SHUNT_NO_INSTALL=1 leaves the machine alone: for systems that are not Debian and have the same things from elsewhere.
 set -eu
@@ -14,14 +15,15 @@ build="g++ cmake ninja-build ccache
     libssl-dev zlib1g-dev liblz4-dev libzstd-dev libxxhash-dev
     libgtest-dev libbenchmark-dev python3"
 tests="openjdk-17-jdk-headless maven ca-certificates
-    clang-14 libclang-rt-14-dev libc++-14-dev libc++abi-14-dev valgrind binutils util-linux make rustc cargo
+    clang-14 libclang-rt-14-dev libc++-14-dev libc++abi-14-dev valgrind strace binutils util-linux make rustc cargo
     curl chromium-headless-shell fonts-dejavu-core debootstrap dpkg-dev file pkg-config man-db zsh fish python3-jsonschema"
 
 case ${1-} in
     "") wanted=$build ;;
     tests) wanted="$build $tests" ;;
+    bench) wanted="$build $tests golang-go" ;;
     *)
-        echo "usage: sh tests/support/install.sh [tests]" >&2
+        echo "usage: sh tests/support/install.sh [tests | bench]" >&2
         exit 2
         ;;
 esac

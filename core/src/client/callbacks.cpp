@@ -4,8 +4,8 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <utility>
+#include <vector>
 
 namespace shunt::client {
 
@@ -15,7 +15,7 @@ struct callback_thread::state {
     std::condition_variable ready, idle;
     operation* first = nullptr;
     operation* last = nullptr;
-    std::deque<std::function<void()>> tasks;
+    std::vector<std::function<void()>> tasks;
     std::shared_ptr<void> owner;
     [[nodiscard]] bool empty() const { return first == nullptr && tasks.empty(); }
     bool busy = false, stopping = false, started = false;
@@ -88,12 +88,13 @@ bool callback_thread::is_this_thread() const noexcept { return std::this_thread:
 void callback_thread::loop(const std::shared_ptr<state>& s)
 {
     s->id = std::this_thread::get_id();
+    std::vector<std::function<void()>> tasks;
     std::unique_lock lock(s->lock);
     for (;;) {
         s->ready.wait(lock, [&] { return !s->empty() || s->stopping; });
         operation* op = std::exchange(s->first, nullptr);
         s->last = nullptr;
-        std::deque<std::function<void()>> tasks = std::exchange(s->tasks, {});
+        tasks.swap(s->tasks);
         if (op == nullptr && tasks.empty())
             return;
         std::shared_ptr<void> owner = std::exchange(s->owner, nullptr);

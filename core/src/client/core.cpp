@@ -117,10 +117,10 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
         c.executor_ = strand;
         c.on_io_side_ = [strand] { return strand.running_in_this_thread(); };
     } else {
-        c.own_context_ = std::make_shared<boost::asio::io_context>(1);
-        c.executor_ = c.own_context_->get_executor();
-        c.work_.emplace(boost::asio::make_work_guard(*c.own_context_));
-        c.on_io_side_ = [&context = *c.own_context_] { return context.get_executor().running_in_this_thread(); };
+        c.own_loop_ = std::make_shared<io_loop>();
+        c.executor_ = c.own_loop_->context.get_executor();
+        c.work_.emplace(boost::asio::make_work_guard(c.own_loop_->context));
+        c.on_io_side_ = [&context = c.own_loop_->context] { return context.get_executor().running_in_this_thread(); };
     }
     c.links_ = std::make_unique<net::links>(c.executor_, c.options_.connect_timeout);
     c.links_->lifetime = made;
@@ -191,11 +191,11 @@ boost::system::result<std::shared_ptr<core>, setup_error> core::make(producer_op
         c.admin_->start();
         c.note(observe::level::info, "the admin endpoint is at " + c.admin_->address());
     }
-    if (c.own_context_ != nullptr)
-        c.own_thread_ = std::thread([context = c.own_context_, weak = std::weak_ptr<core>(made)] {
+    if (c.own_loop_ != nullptr)
+        c.own_thread_ = std::thread([loop = c.own_loop_, weak = std::weak_ptr<core>(made)] {
             for (;;) {
                 try {
-                    context->run();
+                    loop->context.run();
                     return;
                 } catch (const std::exception& e) {  // a handler bound to our executor threw
                     if (const auto self = weak.lock())

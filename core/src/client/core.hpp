@@ -10,6 +10,7 @@
 #include <client/epoch.hpp>
 #include <client/gathering.hpp>
 #include <client/helper_threads.hpp>
+#include <client/io_loop.hpp>
 #include <client/name_servers.hpp>
 #include <client/names.hpp>
 #include <client/op_list.hpp>
@@ -478,6 +479,7 @@ private:
     mutable std::shared_mutex topic_rooms_lock_;
     std::map<std::string, std::unique_ptr<topic_room>, std::less<>> topic_rooms_;  // of topics that have, or had, limits of their own
     std::atomic<operation*> inbox_{nullptr};
+    std::atomic<bool> wake_posted_{false};  // the I/O side will look at the inbox; false before it does
     std::atomic<operation*> pool_{nullptr};
     std::atomic<operation*> ended_{nullptr};   // released after the I/O side had ended
     std::atomic<bool> io_over_{false};         // it takes nothing from the inbox any more
@@ -509,7 +511,7 @@ private:
     std::unique_ptr<admin_desk> admin_;               // null: there is no endpoint
 
     // The I/O side's.
-    std::shared_ptr<boost::asio::io_context> own_context_;  // the thread's too: a handler on it may be the last owner of the core
+    std::shared_ptr<io_loop> own_loop_;  // the thread's too: a handler on it may be the last owner of the core
     boost::asio::any_io_executor executor_;
     std::function<bool()> on_io_side_;
     std::optional<boost::asio::executor_work_guard<boost::asio::io_context::executor_type>> work_;

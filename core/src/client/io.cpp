@@ -89,6 +89,7 @@ void operation::unpinned() noexcept
 
 void core::run_inbox()
 {
+    wake_posted_.store(false, std::memory_order_seq_cst);  // what comes from here on is taken below, or posts anew
     links_->refresh();
     on_turn();
     links_->flush_all();
@@ -100,8 +101,8 @@ void core::on_turn()
         return;
     in_turn_ = true;
     // What came in is taken as it came: the list is last-in first-out, so it is turned round.
-    for (operation* taken = inbox_.exchange(nullptr, std::memory_order_acquire); taken != nullptr;
-         taken = inbox_.exchange(nullptr, std::memory_order_acquire)) {
+    for (operation* taken = inbox_.exchange(nullptr, std::memory_order_seq_cst); taken != nullptr;
+         taken = inbox_.exchange(nullptr, std::memory_order_seq_cst)) {
         operation* in_order = nullptr;
         while (taken != nullptr) {
             operation* next = taken->next;
@@ -301,7 +302,8 @@ void core::transmit(operation& op)
         gatherer_->add(op);
         return;
     }
-    links_->to(options_.vip_channel ? send_address(address) : address).submit(op);
+    net::connection& to = options_.vip_channel ? links_->to(send_address(address)) : links_->to(address);
+    to.submit(op);
 }
 
 /// Where sends and questions go to, of a broker at `address`.

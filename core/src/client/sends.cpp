@@ -338,13 +338,17 @@ void core::hand_over(operation& op, want w, bool io)
     operation* head = inbox_.load(std::memory_order_relaxed);
     do {
         op.next = head;
-    } while (!inbox_.compare_exchange_weak(head, &op, std::memory_order_acq_rel, std::memory_order_relaxed));
-    if (head == nullptr) {
+    } while (!inbox_.compare_exchange_weak(head, &op, std::memory_order_seq_cst, std::memory_order_relaxed));
+    if (head == nullptr && !wake_posted_.exchange(true, std::memory_order_seq_cst)) {
         // Not the owner of the core: what waits in an executor that nobody runs any more would own itself.
-        boost::asio::post(executor_, [weak = weak_from_this()] {
+        const auto look = [weak = weak_from_this()] {
             if (const auto self = weak.lock())
                 self->run_inbox();
-        });
+        };
+        if (own_loop_ != nullptr)
+            own_loop_->post(look);
+        else
+            boost::asio::post(executor_, look);
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <net/links.hpp>
 
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 
@@ -341,9 +342,10 @@ void connection::flush()
         progress_ns_ = monotonic_ns();
         return ec ? 0 : write_size;
     };
-    asio::async_write(socket_, run, more, [self = shared_from_this(), what = writing_](const error_code& ec, std::size_t count) {
-        self->written(what, ec, count);
-    });
+    asio::async_write(socket_, run, more,
+                      asio::bind_allocator(write_memory_.get(), [self = shared_from_this(), what = writing_](const error_code& ec, std::size_t count) {
+                          self->written(what, ec, count);
+                      }));
 }
 
 void connection::written(const std::shared_ptr<batch>& what, const error_code& ec, std::size_t count)
@@ -391,24 +393,27 @@ void connection::read()
     wire::buffer& in = tls_ == nullptr ? in_ : cipher_in_;
     char* to = in.grab(read_size);
     socket_.async_read_some(asio::buffer(to, in.capacity() - in.size()),
-                            [self = shared_from_this(), attempt = attempt_](const error_code& ec, std::size_t count) {
-                                if (self->attempt_ != attempt || self->state_ != state::up)
-                                    return;
-                                self->owner_.refresh();
-                                if (ec) {
-                                    // With something of ours unread, closing looks like this.
-                                    const bool closed = ec == asio::error::eof || (ec == asio::error::connection_reset && self->is_mute());
-                                    self->fail(send::ending::dropped, closed ? "the peer " + self->address_ + " closed the connection" +
-                                                                                   (self->is_mute() ? mute_text : "")
-                                                                             : "the connection to " + self->address_ + " was lost: " + ec.message());
-                                    self->owner_.turn();
-                                    return;
-                                }
-                                if (self->tls_ == nullptr)
-                                    self->received(count);
-                                else
-                                    self->received_cipher(count);
-                            });
+                            asio::bind_allocator(read_memory_.get(), [self = shared_from_this(), attempt = attempt_](const error_code& ec, std::size_t count) {
+                                if (self->attempt_ == attempt && self->state_ == state::up)
+                                    self->read_some(ec, count);
+                            }));
+}
+
+void connection::read_some(const error_code& ec, std::size_t count)
+{
+    owner_.refresh();
+    if (ec) {
+        // With something of ours unread, closing looks like this.
+        const bool closed = ec == asio::error::eof || (ec == asio::error::connection_reset && is_mute());
+        fail(send::ending::dropped, closed ? "the peer " + address_ + " closed the connection" + (is_mute() ? mute_text : "")
+                                           : "the connection to " + address_ + " was lost: " + ec.message());
+        owner_.turn();
+        return;
+    }
+    if (tls_ == nullptr)
+        received(count);
+    else
+        received_cipher(count);
 }
 
 void connection::received(std::size_t count)

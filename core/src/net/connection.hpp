@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <net/handler_memory.hpp>
 #include <net/request.hpp>
 #include <tls/session.hpp>
 #include <wire/buffer.hpp>
@@ -102,6 +103,7 @@ private:
     void unlink_waiting(request& r) noexcept;
     void written(const std::shared_ptr<batch>& what, const boost::system::error_code& ec, std::size_t count);
     void read();
+    void read_some(const error_code& ec, std::size_t count);
     void received(std::size_t count);
     bool handle(const wire::frame& f);
     void fail(send::ending written_ending, std::string_view text, errc why = errc::connect_failed);
@@ -131,6 +133,8 @@ private:
     std::uint64_t flush_ = 1;  // number of the write that what is put now goes out with
     std::vector<std::int64_t> flush_at_ns_ = std::vector<std::int64_t>(flush_times);  // when the latest writes began
     std::shared_ptr<batch> out_ = std::make_shared<batch>();
+    handler_memory<640, 1> write_memory_;
+    handler_memory<256, 1> read_memory_;
     std::shared_ptr<batch> writing_;  // null: no write is under way
     std::shared_ptr<batch> spare_;
 

@@ -1,5 +1,7 @@
 #include <net/links.hpp>
 
+#include <boost/asio/bind_allocator.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -43,8 +45,11 @@ void links::flush_all()
 {
     // A flush may make others dirty: go on until none is.
     while (!dirty_.empty()) {
-        for (const auto& c : std::exchange(dirty_, {}))
+        auto now = std::exchange(dirty_, std::exchange(spare_, {}));
+        for (const auto& c : now)
             c->flush();
+        now.clear();
+        spare_ = std::move(now);
     }
 }
 
@@ -64,10 +69,10 @@ void links::arm()
     }
     armed_for_ns_ = next;
     timer_.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(next)));
-    timer_.async_wait([this, keep = lifetime.lock()](const boost::system::error_code& ec) {
+    timer_.async_wait(boost::asio::bind_allocator(timer_memory_.get(), [this, keep = lifetime.lock()](const boost::system::error_code& ec) {
         if (!ec)
             timer_fired();
-    });
+    }));
 }
 
 void links::timer_fired()

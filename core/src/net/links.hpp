@@ -101,13 +101,14 @@ private:
     resolver names_;
     std::int64_t now_ns_ = 0, wall_ms_ = 0;
     timer_wheel wheel_;
+    handler_memory<192, 4> timer_memory_;  // an old wait may still be on its way when the next begins
     boost::asio::steady_timer timer_;
     std::int64_t armed_for_ns_ = INT64_MAX;
     bool advancing_ = false;
     bool closed_ = false;
     std::map<std::string, std::shared_ptr<connection>, std::less<>> by_address_;
     std::vector<std::shared_ptr<connection>> retired_;
-    std::vector<std::shared_ptr<connection>> dirty_;
+    std::vector<std::shared_ptr<connection>> dirty_, spare_;  // spare: empty, for its memory
     std::map<std::uint64_t, std::function<void()>> at_close_;
     std::uint64_t next_at_close_ = 0;
 };

@@ -199,13 +199,13 @@ bool command_decoder::decode_json(std::string_view header, command& out)
     const auto read_member = [&](std::string_view name) {
         std::string_view ignored;
         switch (name.empty() ? '\0' : name.front()) {
-        case 'c': return name == "code" ? read_i32(json, out.code) : json.value(ignored);
-        case 'e': return name == "extFields" ? read_fields(json, fields_) : json.value(ignored);
-        case 'f': return name == "flag" ? read_i32(json, out.flag) : json.value(ignored);
-        case 'l': return name == "language" ? read_text(json, out.language) : json.value(ignored);
-        case 'o': return name == "opaque" ? read_i32(json, out.opaque) : json.value(ignored);
-        case 'r': return name == "remark" ? read_text(json, out.remark) : json.value(ignored);
-        case 'v': return name == "version" ? read_i32(json, out.version) : json.value(ignored);
+        case 'c': return is(name, "code") ? read_i32(json, out.code) : json.value(ignored);
+        case 'e': return is(name, "extFields") ? read_fields(json, fields_) : json.value(ignored);
+        case 'f': return is(name, "flag") ? read_i32(json, out.flag) : json.value(ignored);
+        case 'l': return is(name, "language") ? read_text(json, out.language) : json.value(ignored);
+        case 'o': return is(name, "opaque") ? read_i32(json, out.opaque) : json.value(ignored);
+        case 'r': return is(name, "remark") ? read_text(json, out.remark) : json.value(ignored);
+        case 'v': return is(name, "version") ? read_i32(json, out.version) : json.value(ignored);
         default: return json.value(ignored);
         }
     };

@@ -1,9 +1,26 @@
+#include <wire/bytes.hpp>
 #include <wire/message_id.hpp>
+#include <wire/text.hpp>
 
 namespace shunt::wire {
 namespace {
 
 constexpr char digits[] = "0123456789ABCDEF";
+
+// Eight digits at once: each half byte of `v` in a byte of its own, then made a character.
+char* put_word_hex(char* p, std::uint32_t v) noexcept
+{
+    std::uint64_t x = v;
+    x = (x << 16 | x) & 0x0000ffff0000ffff;
+    x = (x << 8 | x) & 0x00ff00ff00ff00ff;
+    x = (x << 4 | x) & 0x0f0f0f0f0f0f0f0f;
+    const std::uint64_t letters = (x + each_byte * 6) >> 4 & each_byte;
+    x += each_byte * '0' + letters * ('A' - '0' - 10);
+    if constexpr (std::endian::native == std::endian::little)
+        x = __builtin_bswap64(x);
+    std::memcpy(p, &x, 8);
+    return p + 8;
+}
 
 // The low `bytes` bytes of `v`, high byte first.
 char* put_hex(char* p, std::uint64_t v, int bytes) noexcept
@@ -79,11 +96,15 @@ std::size_t write_uniq_key(const id_origin& origin, std::int64_t since_month_ms,
                            std::span<char, uniq_key_size_v6> out) noexcept
 {
     const std::uint64_t ms = since_month_ms < 0 ? 0 : static_cast<std::uint64_t>(since_month_ms);
-    char* p = put_hex(out.data(), std::span{origin.address}.first(origin.ipv6 ? 16 : 4));
-    p = put_hex(p, origin.pid, 2);
-    p = put_hex(p, origin.constant + (counter >> 16), 4);
-    p = put_hex(p, ms, 4);
-    p = put_hex(p, counter, 2);
+    const auto constant = static_cast<std::uint32_t>(origin.constant + (counter >> 16));
+    const auto time = static_cast<std::uint32_t>(ms);
+    char* p = out.data();
+    for (std::size_t i = 0; i < (origin.ipv6 ? 16u : 4u); i += 4)
+        p = put_word_hex(p, load_u32(reinterpret_cast<const char*>(origin.address.data() + i)));
+    // Two bytes of process, four of constant, four of time, two of counter.
+    p = put_word_hex(p, origin.pid << 16 | constant >> 16);
+    p = put_word_hex(p, constant << 16 | time >> 16);
+    p = put_word_hex(p, time << 16 | static_cast<std::uint16_t>(counter));
     return static_cast<std::size_t>(p - out.data());
 }
 

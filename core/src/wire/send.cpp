@@ -175,27 +175,27 @@ bool read_send_answer(const command& answer, send_answer& out) noexcept
         // The lengths of the names differ but for one pair, so most fields are told apart without comparing text.
         switch (f.name.size()) {
         case 5:
-            if (f.name == "msgId") {
+            if (is(f.name, "msgId")) {
                 out.offset_msg_id = f.value;
                 id = true;
             }
             break;
         case 7:
-            if (f.name == "queueId")
+            if (is(f.name, "queueId"))
                 queue = read_i32(f.value, out.queue_id);
             break;
         case 11:
-            if (f.name == "queueOffset")
+            if (is(f.name, "queueOffset"))
                 offset = read_decimal(f.value, out.queue_offset);
-            else if (f.name == "batchUniqId")
+            else if (is(f.name, "batchUniqId"))
                 out.batch_uniq_id = f.value;
             break;
         case 12:
-            if (f.name == "recallHandle")
+            if (is(f.name, "recallHandle"))
                 out.recall_handle = f.value;
             break;
         case 13:
-            if (f.name == "transactionId")
+            if (is(f.name, "transactionId"))
                 out.transaction_id = f.value;
             break;
         default: break;

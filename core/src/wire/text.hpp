@@ -27,11 +27,16 @@ inline constexpr char digit_pairs[] =
 
 inline char* put_literal(char* p, std::string_view s) noexcept
 {
-    if (s.empty())
-        return p;  // an empty view may have no address
     if (!s.empty())  // an empty view may have no memory at all
         std::memcpy(p, s.data(), s.size());
     return p + s.size();
+}
+
+/// `s` is the literal. Compared in words, as its length is known when compiling.
+template <std::size_t N>
+[[nodiscard]] inline bool is(std::string_view s, const char (&literal)[N]) noexcept
+{
+    return s.size() == N - 1 && std::memcmp(s.data(), literal, N - 1) == 0;
 }
 
 /// How many decimal digits `u` has.

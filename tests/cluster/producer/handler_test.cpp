@@ -5,6 +5,7 @@
 
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/deferred.hpp>
@@ -16,6 +17,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/use_future.hpp>
 
+#include <array>
 #include <atomic>
 #include <future>
 #include <latch>
@@ -61,6 +63,45 @@ TEST_F(Handlers, ADeferredSendMayBeBegunAgain)
     ASSERT_TRUE(sent.wait(2));
     for (const auto& [i, r] : sent.receipts())
         EXPECT_EQ(r.outcome, outcome::stored) << shown(r);
+}
+
+/// Counts what is taken from it and given back.
+template <typename T>
+struct counting_allocator {
+    using value_type = T;
+    std::shared_ptr<std::atomic<int>> held;
+    explicit counting_allocator(std::shared_ptr<std::atomic<int>> by) : held(std::move(by)) {}
+    template <typename U>
+    counting_allocator(const counting_allocator<U>& other) : held(other.held)
+    {
+    }
+    T* allocate(std::size_t n)
+    {
+        ++*held;
+        return std::allocator<T>().allocate(n);
+    }
+    void deallocate(T* p, std::size_t n)
+    {
+        --*held;
+        std::allocator<T>().deallocate(p, n);
+    }
+    bool operator==(const counting_allocator&) const = default;
+};
+
+TEST_F(Handlers, AHandlerTooLargeForItsPlaceLiesWhereItsAllocatorPutsIt)
+{
+    auto p = started(options_for(cluster));
+    const auto held = std::make_shared<std::atomic<int>>(0);
+    std::promise<int> during;
+    std::array<char, 1000> large{};
+    p.async_send(message("T", "x"), asio::bind_allocator(counting_allocator<char>(held), [&, large, held](error_code ec, const receipt&) {
+                     EXPECT_FALSE(ec) << large.size();
+                     during.set_value(*held);
+                 }));
+    auto taken = during.get_future();
+    ASSERT_EQ(taken.wait_for(patience), std::future_status::ready);
+    EXPECT_EQ(taken.get(), 1);
+    EXPECT_TRUE(eventually([&] { return *held == 0; }));
 }
 
 TEST_F(Handlers, AFutureHoldsTheReceiptOrThrowsTheError)

@@ -5,6 +5,7 @@
 #include <shunt/error.hpp>
 #include <shunt/receipt.hpp>
 
+#include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/dispatch.hpp>
 #include <boost/asio/executor_work_guard.hpp>
@@ -46,7 +47,7 @@ public:
             ::new (static_cast<void*>(storage_)) holder(std::forward<Handler>(handler));
             ops_ = &inline_ops<holder>;
         } else {
-            ::new (static_cast<void*>(storage_)) holder*(new holder(std::forward<Handler>(handler)));
+            ::new (static_cast<void*>(storage_)) holder*(allocated<holder>(std::forward<Handler>(handler)));
             ops_ = &heap_ops<holder>;
         }
     }
@@ -83,7 +84,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t room = 128;
+    static constexpr std::size_t room = 224;  // a small handler bound to an any_io_executor, and the work it counts as
 
     struct operations {
         void (*call)(std::byte*, const error_code&, receipt&&);
@@ -114,6 +115,45 @@ private:
         boost::asio::executor_work_guard<executor> work;
     };
 
+    // Handlers that do not fit lie where their associated allocator puts them.
+    template <typename Holder>
+    using allocator_of = typename std::allocator_traits<
+        boost::asio::associated_allocator_t<decltype(Holder::handler)>>::template rebind_alloc<Holder>;
+
+    template <typename Holder, typename Handler>
+    static Holder* allocated(Handler&& handler)
+    {
+        allocator_of<Holder> from(boost::asio::get_associated_allocator(handler));
+        Holder* const p = std::allocator_traits<allocator_of<Holder>>::allocate(from, 1);
+        try {
+            return ::new (static_cast<void*>(p)) Holder(std::forward<Handler>(handler));
+        } catch (...) {
+            std::allocator_traits<allocator_of<Holder>>::deallocate(from, p, 1);
+            throw;
+        }
+    }
+    /// Ends one that was allocated. Its allocator is asked for first: a handler that was called may have none any more.
+    template <typename Holder>
+    class ending {
+    public:
+        explicit ending(std::byte* s) noexcept
+            : at_(*std::launder(reinterpret_cast<Holder**>(s))), from_(boost::asio::get_associated_allocator(at_->handler))
+        {
+        }
+        ~ending()
+        {
+            at_->~Holder();
+            std::allocator_traits<allocator_of<Holder>>::deallocate(from_, at_, 1);
+        }
+        ending(const ending&) = delete;
+        ending& operator=(const ending&) = delete;
+        Holder& operator*() const noexcept { return *at_; }
+
+    private:
+        Holder* at_;
+        allocator_of<Holder> from_;
+    };
+
     template <typename Holder>
     static constexpr operations inline_ops{
         [](std::byte* s, const error_code& ec, receipt&& r) {
@@ -133,13 +173,13 @@ private:
     template <typename Holder>
     static constexpr operations heap_ops{
         [](std::byte* s, const error_code& ec, receipt&& r) {
-            const std::unique_ptr<Holder> p(*std::launder(reinterpret_cast<Holder**>(s)));
-            (*p)(ec, std::move(r));
+            const ending<Holder> last(s);
+            (*last)(ec, std::move(r));
         },
         [](std::byte* from, std::byte* to) noexcept {
             ::new (static_cast<void*>(to)) Holder*(*std::launder(reinterpret_cast<Holder**>(from)));
         },
-        [](std::byte* s) noexcept { delete *std::launder(reinterpret_cast<Holder**>(s)); },
+        [](std::byte* s) noexcept { const ending<Holder> last(s); },
         Holder::unbound,
     };
 
