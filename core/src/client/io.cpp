@@ -604,7 +604,7 @@ void core::run_callback(operation& op)
 /// ends all the same, and its handler is then run here.
 void core::run_own_leftovers()
 {
-    if (own_context_ == nullptr || (!own_thread_over_ && !own_context_->stopped()))
+    if (own_loop_ == nullptr || (!own_thread_over_ && !own_loop_->context.stopped()))
         return;
     if (!std::exchange(own_thread_over_, true)) {
         const std::lock_guard lock(join_lock_);
@@ -613,8 +613,8 @@ void core::run_own_leftovers()
     }
     for (bool more = true; more;) {
         try {
-            own_context_->restart();
-            more = own_context_->poll() != 0;
+            own_loop_->context.restart();
+            more = own_loop_->context.poll() != 0;
         } catch (const std::exception& e) {
             handler_threw(e.what());
         } catch (...) {
