@@ -8,9 +8,10 @@
 // One message is sent outside the clock (route, connection). Async is bounded to IN_FLIGHT by this program, and its
 // latencies are not taken: they are IN_FLIGHT by the rate.
 //
-// BENCH_READY=1 prints "ready" on standard error after that message, BENCH_IDLE=S then sleeps S seconds, BENCH_DUMP=FILE
-// writes each latency in microseconds in the order of sending. With the allocation counter preloaded (allocations.cpp)
-// messages are made before the clock, and four rounds of the same sends come before the counted one.
+// BENCH_READY=1 prints "ready" on standard error after that message, BENCH_IDLE=1 then waits for the end of standard
+// input, BENCH_DUMP=FILE writes each latency in microseconds in the order of sending. With the allocation counter
+// preloaded (allocations.cpp) messages are made before the clock, and four rounds of the same sends come before the
+// counted one.
 
 #include <shunt/producer.hpp>
 
@@ -246,8 +247,10 @@ int main(int argc, char** argv)
     }
     if (std::getenv("BENCH_READY") != nullptr)
         std::fprintf(stderr, "ready\n");
-    if (const char* seconds = std::getenv("BENCH_IDLE"))
-        std::this_thread::sleep_for(std::chrono::seconds(std::atoi(seconds)));
+    if (std::getenv("BENCH_IDLE") != nullptr) {
+        while (std::getchar() != EOF) {
+        }
+    }
 
     // Pools grow until they hold what a burst of ends needs: what counts is what a load takes that goes on.
     for (int round = 0; allocations != nullptr && round < 4; ++round) {

@@ -87,7 +87,7 @@ class Clients:
         if client.startswith("raw-"):
             env["RAW_VARIANT"] = client[4:]
         return subprocess.Popen([*wrap, *self.command(client, where, topic, mode, count, size, threads, in_flight, handlers)],
-                                env={**os.environ, **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                env={**os.environ, **env}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def run(self, client, where, mode, count=None, size=256, **more):
         if count is None:
