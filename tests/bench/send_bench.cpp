@@ -71,7 +71,7 @@ class load {
 public:
     load(shunt::producer& p, boost::asio::io_context& own, work w) : producer_(p), own_(own), work_(std::move(w)), room_(work_.in_flight)
     {
-        if (!bounded())
+        if (!bounded_)
             micros.assign(static_cast<std::size_t>(work_.count), 0);
     }
 
@@ -91,7 +91,7 @@ public:
         share(0);
         for (std::thread& t : others)
             t.join();
-        if (bounded())
+        if (bounded_)
             wait_for(work_.in_flight);
     }
 
@@ -99,12 +99,9 @@ public:
     std::vector<std::uint32_t> micros;
 
 private:
-    [[nodiscard]] bool bounded() const { return work_.mode == "async" || work_.mode == "oneway" || work_.mode == "together"; }
-
     [[nodiscard]] shunt::message fresh(long i) const
     {
-        const bool many = work_.mode == "first" || work_.mode == "together";
-        return {many ? work_.topic + "-" + std::to_string(i) : work_.topic, std::string(work_.bytes, 'x')};
+        return {many_topics_ ? work_.topic + "-" + std::to_string(i) : work_.topic, std::string(work_.bytes, 'x')};
     }
     [[nodiscard]] shunt::message next(long i) { return ready_.empty() ? fresh(i) : std::move(ready_[static_cast<std::size_t>(i)]); }
 
@@ -119,7 +116,7 @@ private:
     void wait_for(long places)
     {
         for (long i = 0; i < places; ++i) {
-            if (work_.handlers != "own")
+            if (!runs_io_)
                 room_.acquire();
             else
                 while (!room_.try_acquire())
@@ -131,10 +128,10 @@ private:
     {
         const long first = work_.count * t / work_.threads, last = work_.count * (t + 1) / work_.threads;
         for (long i = first; i < last; ++i) {
-            if (bounded()) {
+            if (bounded_) {
                 wait_for(1);
                 start(i);
-            } else if (work_.mode == "batch") {
+            } else if (batches_) {
                 if ((i - first) % batch_size != 0)
                     continue;
                 std::vector<shunt::message> all;
@@ -155,22 +152,25 @@ private:
 
     void start(long i)
     {
-        const bool oneway = work_.mode == "oneway";
-        const auto done = [this, oneway](shunt::error_code ec, const shunt::receipt& r) {
+        const auto done = [this, oneway = oneway_](shunt::error_code ec, const shunt::receipt& r) {
             over(oneway ? r.outcome == shunt::outcome::unknown : !ec);
             room_.release();
         };
-        if (work_.handlers == "callback") {
-            oneway ? producer_.async_send_oneway(next(i), {}, done) : producer_.async_send(next(i), done);
+        if (on_callback_thread_) {
+            oneway_ ? producer_.async_send_oneway(next(i), {}, done) : producer_.async_send(next(i), done);
         } else {
             auto here = boost::asio::bind_executor(producer_.get_executor(), done);
-            oneway ? producer_.async_send_oneway(next(i), {}, std::move(here)) : producer_.async_send(next(i), std::move(here));
+            oneway_ ? producer_.async_send_oneway(next(i), {}, std::move(here)) : producer_.async_send(next(i), std::move(here));
         }
     }
 
     shunt::producer& producer_;
     boost::asio::io_context& own_;
     const work work_;
+    const bool oneway_ = work_.mode == "oneway", batches_ = work_.mode == "batch";
+    const bool bounded_ = oneway_ || work_.mode == "async" || work_.mode == "together";
+    const bool many_topics_ = work_.mode == "first" || work_.mode == "together";
+    const bool on_callback_thread_ = work_.handlers == "callback", runs_io_ = work_.handlers == "own";
     std::counting_semaphore<> room_;
     std::vector<shunt::message> ready_;
 };

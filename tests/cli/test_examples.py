@@ -44,7 +44,8 @@ class Examples(Case):
         self.assertEqual(said, "taken back: 1\nlater: stored stored\nbatch of 1000: stored\nits first at an offset: 1\n"
                          "transaction: commit, confirmed\n"
                          'destination "orders:paid": the payload is absent; there must be something to send\n'
-                         "to destinations: stored stored stored\ntopic on 3 brokers\nfound: to be found\nby its key: 1\nreply: the price of tea\n")
+                         "to destinations: stored stored stored\ntopic on 3 brokers\nfound: to be found\nby its key: 1\n"
+                         "as fast as there is room: all are on their way\nreply: the price of tea\n")
 
 
 class Quickstart(Case):
