@@ -129,8 +129,8 @@ def median(rows, what):
     return statistics.median(row[what] for row in rows)
 
 
-def instructions(clients, where, mode, short, long, size=256, handlers="callback", functions=None, **more):
-    """User instructions a message: the difference of two run lengths. With `functions`, of functions whose name has that in it."""
+def instructions(clients, where, mode, short, long, size=256, handlers="callback", functions=None, inclusive=False, **more):
+    """User instructions a message: the difference of two run lengths. With `functions`, of those whose names match, or with all they call."""
     counts = []
     for n in (short, long):
         with tempfile.NamedTemporaryFile() as profile:
@@ -142,7 +142,7 @@ def instructions(clients, where, mode, short, long, size=256, handlers="callback
             if functions is None:
                 counts.append(int(re.search(r"Collected : (\d+)", err).group(1)))
             else:
-                counts.append(sum(costs(profile.name, functions).values()))
+                counts.append(sum(costs(profile.name, functions, inclusive).values()))
     return (counts[1] - counts[0]) / (long - short)
 
 

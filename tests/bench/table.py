@@ -172,7 +172,7 @@ def cold_start(b):
         file = f"{folder}/shunt.toml"
         with open(file, "w", encoding="utf-8") as out:
             out.write(f'[producer]\ngroup = "bench"\nname_servers = ["{sink.address}"]\n'
-                      '[policy.default]\nselector = { use = "best-queue" }\nfault = { use = "latency-fault" }\n')
+                      '[policies.default]\nselector = { use = "best-queue" }\nfault = { use = "latency-fault" }\n')
         for _ in range(3 * b.rounds):
             for name, all_of in took.items():
                 process = b.clients.start(name, file if name == "shunt" else sink.address, "sync", 0, BENCH_READY="1")
