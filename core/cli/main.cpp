@@ -9,12 +9,26 @@
 
 #include <CLI/CLI.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <exception>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace {
+
+/// What the caller left closed is taken, so that no file opened later is taken for input or output.
+void keep_standard_streams()
+{
+    int fd = -1;
+    do
+        fd = ::open("/dev/null", O_RDONLY);  // writing to it is an error, as it was
+    while (fd >= 0 && fd <= 2);
+    if (fd > 2)
+        ::close(fd);
+}
 
 /// The innermost command that was named: whose usage was wrong.
 const CLI::App* named(const CLI::App& program)
@@ -58,6 +72,7 @@ int main(int argc, char** argv)
 {
     using namespace shunt::cli;
 
+    keep_standard_streams();
     CLI::App program("shunt sends messages to Apache RocketMQ; which queue each goes to is decided by plugins.\n"
                      "Exit status: 0 done, 1 ran and failed, 2 wrong usage or configuration.",
                      "shunt");

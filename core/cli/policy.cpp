@@ -245,7 +245,19 @@ js::value ask(const admin_options& where, const std::string& target)
 std::string text(const js::value& of, std::string_view member)
 {
     const js::value* const found = of.is_object() ? of.as_object().if_contains(member) : nullptr;
-    return found != nullptr && found->is_string() ? std::string(found->as_string()) : std::string();
+    std::string out;
+    if (found == nullptr || !found->is_string())
+        return out;
+    // What others wrote, line by line: nothing of it steers a terminal.
+    std::string_view left(found->as_string().data(), found->as_string().size());
+    for (;;) {
+        const std::size_t end = left.find('\n');
+        out += config::printable(left.substr(0, end));
+        if (end == left.npos)
+            return out;
+        out += '\n';
+        left.remove_prefix(end + 1);
+    }
 }
 
 std::uint64_t number(const js::value& of, std::string_view member)

@@ -21,6 +21,7 @@
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -173,6 +174,13 @@ std::pair<std::string, std::string> policy_of(const send_arguments& a, const pro
     return {std::string(p.policy), p.by != nullptr ? p.by->topic : ""};
 }
 
+bool is_same_file(const std::string& a, const std::string& b)
+{
+    std::error_code none;
+    return !b.empty() && (std::filesystem::equivalent(a, b, none) ||
+                          std::filesystem::weakly_canonical(a, none) == std::filesystem::weakly_canonical(b, none));
+}
+
 int send(const send_arguments& a)
 {
     auto loaded = load_options(self, a.config, strategies::checked);
@@ -180,6 +188,13 @@ int send(const send_arguments& a)
         return misused;
     std::unique_ptr<receipt_file> receipts;
     if (!a.receipts.empty()) {
+        for (const std::string& other : {a.config, a.record.empty() ? loaded->options.record : a.record}) {
+            if (!is_same_file(a.receipts, other))
+                continue;
+            complain(self, fmt::format("--receipts is {}; it must be another file than {}, which would be lost", config::in_marks(a.receipts),
+                                       config::in_marks(other)));
+            return misused;
+        }
         try {
             receipts = std::make_unique<receipt_file>(a.receipts);
         } catch (const std::system_error& e) {

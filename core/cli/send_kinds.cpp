@@ -18,7 +18,8 @@ std::chrono::system_clock::time_point time_of(const std::string& text)
     using std::chrono::milliseconds;
     std::int64_t ms = 0;
     const auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), ms);
-    if (ec == std::errc{} && end == text.data() + text.size() && ms > 0)
+    constexpr std::int64_t most_ms = 253'402'300'799'999;  // the year 9999
+    if (ec == std::errc{} && end == text.data() + text.size() && ms > 0 && ms <= most_ms)
         return std::chrono::system_clock::time_point(milliseconds(ms));
     std::tm t{};
     int used = 0;
@@ -30,11 +31,18 @@ std::chrono::system_clock::time_point time_of(const std::string& text)
     int zone_used = 0;
     const bool has_zone = std::sscanf(rest.c_str(), "%1[+-]%2d:%2d%n", zone.data(), &hours, &minutes, &zone_used) == 3 &&
                           static_cast<std::size_t>(zone_used) == rest.size();
-    if (!read || (rest != "Z" && !has_zone))
+    const auto refused = [&] {
         refuse_argument("--deliver-at", text, "a time with its zone, as in 2026-12-24T18:00:00Z, or milliseconds since 1970");
+    };
+    if (!read || (rest != "Z" && !has_zone) || hours > 14 || minutes > 59)
+        refused();
     t.tm_year -= 1900;
     t.tm_mon -= 1;
-    const std::time_t seconds = ::timegm(&t);
+    const std::tm said = t;
+    const std::time_t seconds = ::timegm(&t);  // makes another of a time that there is not
+    if (t.tm_year != said.tm_year || t.tm_mon != said.tm_mon || t.tm_mday != said.tm_mday || t.tm_hour != said.tm_hour || t.tm_min != said.tm_min ||
+        t.tm_sec != said.tm_sec)
+        refused();
     const std::int64_t offset = (hours * 60 + minutes) * 60 * (zone[0] == '-' ? -1 : 1);
     return std::chrono::system_clock::from_time_t(seconds) - std::chrono::seconds(has_zone ? offset : 0);
 }

@@ -28,7 +28,6 @@
 #include <numeric>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -141,12 +140,29 @@ std::string words_of(int error) { return std::generic_category().message(error);
 /// Nothing, with a complaint: it cannot be read.
 std::optional<std::string> read_text(const std::string& file)
 {
+    constexpr std::size_t most = 64 * 1024 * 1024;
+    const auto no = [&](std::string_view why) {
+        complain("simulate", fmt::format("{} {}; it must be a scenario, see config/scenarios", config::in_marks(file), why));
+        return std::nullopt;
+    };
+    std::error_code failed;
+    const std::filesystem::file_status there = std::filesystem::status(file, failed);
+    if (failed)
+        return no("cannot be read: " + words_of(failed.value()));
+    if (!std::filesystem::is_regular_file(there))
+        return no(std::filesystem::is_directory(there) ? "is a folder" : "is no file");
+    errno = 0;
     std::ifstream in(file, std::ios::binary);
-    std::ostringstream text;
-    if (in.is_open() && (text << in.rdbuf()).good())
-        return text.str();
-    complain("simulate", fmt::format("{} cannot be read; it must be a scenario, see config/scenarios", config::in_marks(file)));
-    return std::nullopt;
+    if (!in.is_open())
+        return no("cannot be read: " + words_of(errno));
+    std::string text(most + 1, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (in.bad())
+        return no("cannot be read: " + words_of(errno));
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    if (text.size() > most)
+        return no("has more than 64 MiB");
+    return text;
 }
 
 bool tell(const std::vector<config::problem>& problems)

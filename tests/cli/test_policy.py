@@ -61,6 +61,7 @@ class Policy(Case):
         self.assertTrue(swap["who"])
         self.assertEqual(self.policy("rollback", "--reason", "not that"), "swap 1: rolled_back\n")
         self.assertEqual(self.policies()["swaps"][1]["reason"], "not that")
+        self.refused("policy", "rollback", "-c", self.running_toml, status=1, saying="swap 1 was taken back already")
         self.assertEqual(self.why(), "rotation")
         self.assertEqual(self.policy("promote", 1), "swap 1: in_force\n")
         self.assertEqual(self.why(), "key")
@@ -208,7 +209,7 @@ class Policy(Case):
         self.assertNotIn("not-a-secret-at-all", self.ok("config", "show", self.running_toml))
         with_token = open(self.running_toml, encoding="utf-8").read()
         other = self.file("other.toml", with_token.replace("not-a-secret-at-all", "something-else-here"))
-        self.refused("policy", "list", "-c", other, status=1, saying="asks for a token")
+        self.refused("policy", "list", "-c", other, status=1, saying="the token is wrong")
         for wrong in "0.0.0.0:9180", "10.0.0.7:9180", "example.com:80", "[::]:9180", "localhost:9180", "unix:", "/run/s", "unix:" + 108 * "x":
             ended = shunt("config", "check", self.file("wrong.toml", with_token.replace(f"127.0.0.1:{port}", wrong)))
             self.assertIn("admin.listen is", ended.stdout + ended.stderr, wrong)

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import stat
 
 from support import Case, Running, main, shunt, wait_for_lines
 
@@ -148,6 +149,18 @@ class Record(Case):
                 self.refused("send", "-c", self.config(), "-t", self.topic, "--body", "x", "--record", path, status=2,
                              saying=[f"record is '{path}'; it must be a file that can be written", why])
         self.assertEqual(self.cluster.ledger(self.topic), [])
+
+    def test_what_is_no_file_is_not_replaced_and_a_link_leads_to_the_file(self):
+        pipe, link, record = self.file("pipe"), self.file("link"), self.file("run.toml", "old\n")
+        os.mkfifo(pipe)
+        self.refused("send", "-c", self.config(), "-t", self.topic, "--body", "x", "--record", pipe, status=2,
+                     saying=f"record is '{pipe}'; it must be a file that can be written: it is a device, a pipe or a socket")
+        self.assertTrue(stat.S_ISFIFO(os.stat(pipe).st_mode))
+        os.symlink(record, link)
+        self.ok("send", "-c", self.config(), "-t", self.topic, "--body", "x", "--record", link)
+        self.assertTrue(os.path.islink(link))
+        with open(record, encoding="utf-8") as file:
+            self.assertTrue(file.read().startswith("# A live run, recorded: 1 sends"))
 
     def test_a_file_that_cannot_be_written_at_the_end_is_told(self):
         folder = self.file("folder")

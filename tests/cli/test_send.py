@@ -212,6 +212,31 @@ class Send(Case):
                      saying=["--receipts is '", "it must be a file that can be written: No such file or directory"])
         self.assertEqual(self.cluster.ledger(self.topic), [])
 
+    def test_receipts_take_the_place_of_no_other_file_of_the_run(self):
+        config, record = self.config(), self.file("run.toml")
+        with open(config, encoding="utf-8") as file:
+            before = file.read()
+        link = self.file("link")
+        os.symlink(config, link)
+        for receipts, other in ((config, config), (link, config), (os.path.join(os.path.dirname(record), ".", "run.toml"), record)):
+            with self.subTest(receipts):
+                self.refused("send", "-c", config, "-t", self.topic, "--body", "x", "--receipts", receipts, "--record", record, status=2,
+                             saying=["it must be another file than", os.path.basename(other)])
+        with open(config, encoding="utf-8") as file:
+            self.assertEqual(file.read(), before)
+        self.assertEqual(self.cluster.ledger(self.topic), [])
+
+    def test_what_was_left_closed_is_no_input_and_no_output(self):
+        quiet = subprocess.run(["sh", "-c", '"$@" <&-', "sh", SHUNT, "send", "-c", self.config(), "-t", self.topic], capture_output=True, text=True,
+                               timeout=DEADLINE)
+        empty = shunt("send", "-c", self.config(), "-t", self.topic, input="")
+        self.assertEqual((quiet.returncode, quiet.stderr), (empty.returncode, empty.stderr))
+        self.assertEqual(self.cluster.ledger(self.topic), [])
+        mute = subprocess.run(["sh", "-c", '"$@" >&-', "sh", SHUNT, "send", "-c", self.config(), "-t", self.topic, "--body", "x"], stderr=subprocess.PIPE,
+                              text=True, timeout=DEADLINE)
+        self.assertEqual((mute.returncode, len(self.cluster.ledger(self.topic))), (1, 1))
+        self.assertIn("writing to stdout failed: Bad file descriptor", mute.stderr)
+
     def test_a_disk_that_is_full_ends_the_sending_with_a_word(self):
         ended = shunt("send", "-c", self.config(), "-t", self.topic, "--body", "x", "--count", 1000000, "--receipts", "/dev/full", "--json")
 

@@ -72,6 +72,11 @@ class Usage(Case):
             with self.subTest(command=command):
                 self.refused(*command, "-c", self.file("none.toml"), status=2, saying=["none.toml", "No such file or directory"])
 
+    def test_what_is_no_scenario_file_is_told(self):
+        for file, why in (("/dev/zero", "is no file"), (os.path.dirname(self.file("x")), "is a folder"), (self.file("none"), "No such file or directory")):
+            with self.subTest(file):
+                self.refused("simulate", file, status=2, saying=[f"'{file}'", why, "it must be a scenario"])
+
     def test_brackets_and_dashes_in_a_body_are_the_body(self):
         for body in '["a","b"]', "--not-an-option", "", " ", "%", "a=b":
             if body:

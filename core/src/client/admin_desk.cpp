@@ -284,16 +284,21 @@ void admin_desk::verb(std::string_view name, std::uint64_t id, bool has_id, cons
         share = *given;
     }
     if (!has_id && what != verbs::barrier) {
-        std::optional<std::uint64_t> candidate, in_force;
+        std::optional<std::uint64_t> candidate, in_force, taken_back;
         for (const standing& s : swaps()) {
             const swap_state st = s.status.state;
             if (st == swap_state::created || st == swap_state::shadow || st == swap_state::canary)
                 candidate = s.status.id;
             if (st == swap_state::in_force || st == swap_state::probation)
                 in_force = s.status.id;
+            if (s.is_previous && st == swap_state::rolled_back)
+                taken_back = s.status.id;
         }
         if (!candidate && what != verbs::rollback)
             return then(complaint(409, "there is no candidate; stage one, or say which swap is meant"));
+        // By itself, perhaps, a moment ago: who asks for it then does not want it back.
+        if (!candidate && taken_back)
+            return then(complaint(409, "swap " + std::to_string(*taken_back) + " was taken back already; to put it in force again, promote it by its number"));
         if (!candidate)
             what = verbs::rollback_last;
         id = candidate ? *candidate : in_force.value_or(0);

@@ -65,9 +65,12 @@ int write_whole(const std::string& path, std::string_view text)
     return error;
 }
 
-/// 0, or errno. Whoever reads `path` sees the file that was there, or the whole new one.
-int replace_file(const std::string& path, std::string_view text)
+/// 0, or errno. Whoever reads `path` sees the file that was there, or the whole new one. A link stays, and leads to it.
+int replace_file(const std::string& link, std::string_view text)
 {
+    std::error_code failed;
+    const std::filesystem::path target = std::filesystem::weakly_canonical(link, failed);
+    const std::string path = failed ? link : target.string();
     const std::string draft = draft_of(path);
     int error = write_whole(draft, text);
     if (error == 0 && std::rename(draft.c_str(), path.c_str()) != 0)
@@ -86,8 +89,11 @@ std::optional<std::string> recorder::obstacle(const std::string& path)
     };
     const std::string file = file_for(path, "T");
     std::error_code ignored;
-    if (std::filesystem::is_directory(file, ignored))
+    const std::filesystem::file_status there = std::filesystem::status(file, ignored);
+    if (std::filesystem::is_directory(there))
         return wrong(words_of(EISDIR));
+    if (std::filesystem::exists(there) && !std::filesystem::is_regular_file(there))
+        return wrong("it is a device, a pipe or a socket, and would be replaced");
     const std::string draft = draft_of(file);
     const int error = write_whole(draft, {});
     (void)::unlink(draft.c_str());

@@ -402,8 +402,10 @@ private:
             return std::nullopt;
         constexpr std::string_view bearer = "Bearer ";
         const std::string_view given = text(request[http::field::authorization]);
-        if (!given.starts_with(bearer) || !same_secret(given.substr(bearer.size()), owner_.settings.token))
+        if (!given.starts_with(bearer))
             return complaint(401, "this endpoint asks for a token: Authorization: Bearer TOKEN");
+        if (!same_secret(given.substr(bearer.size()), owner_.settings.token))
+            return complaint(401, "the token is wrong");
         served_ = true;
         return std::nullopt;
     }

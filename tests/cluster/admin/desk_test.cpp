@@ -175,6 +175,10 @@ TEST(AdminDesk, ChangesTheLivePolicyAndTakesItBack)
     EXPECT_EQ(back.json().at("id").to_number<int>(), 1);
     EXPECT_EQ(back.json().at("reason").as_string(), "no");
     EXPECT_EQ(why(), "rotation");
+    const http_answer again = post(s.at(), "/policies/rollback?reason=no");
+    EXPECT_EQ(again.status, 409);
+    EXPECT_EQ(again.json().at("error").as_string(), "swap 1 was taken back already; to put it in force again, promote it by its number");
+    EXPECT_EQ(why(), "rotation");
     EXPECT_EQ(post(s.at(), "/policies/1/promote").json().at("state").as_string(), "in_force");
     EXPECT_EQ(why(), "key");
 }
