@@ -283,7 +283,7 @@ void admin_desk::verb(std::string_view name, std::uint64_t id, bool has_id, cons
             return then(complaint(400, wrong("share", request.get("share"), share_expected)));
         share = *given;
     }
-    if (!has_id && what != verbs::barrier) {
+    if (what != verbs::barrier) {
         std::optional<std::uint64_t> candidate, in_force, taken_back;
         for (const standing& s : swaps()) {
             const swap_state st = s.status.state;
@@ -294,14 +294,16 @@ void admin_desk::verb(std::string_view name, std::uint64_t id, bool has_id, cons
             if (s.is_previous && st == swap_state::rolled_back)
                 taken_back = s.status.id;
         }
-        if (!candidate && what != verbs::rollback)
+        if (!has_id && !candidate && what != verbs::rollback)
             return then(complaint(409, "there is no candidate; stage one, or say which swap is meant"));
         // By itself, perhaps, a moment ago: who asks for it then does not want it back.
-        if (!candidate && taken_back)
+        if (what == verbs::rollback && taken_back && (has_id ? id == in_force : !candidate))
             return then(complaint(409, "swap " + std::to_string(*taken_back) + " was taken back already; to put it in force again, promote it by its number"));
-        if (!candidate)
-            what = verbs::rollback_last;
-        id = candidate ? *candidate : in_force.value_or(0);
+        if (!has_id) {
+            if (!candidate)
+                what = verbs::rollback_last;
+            id = candidate ? *candidate : in_force.value_or(0);
+        }
     }
     std::string reason(request.get("reason"));
     if (reason.empty())

@@ -59,7 +59,7 @@ private:
         bool is_previous = false;  ///< what a rollback brings back
     };
     [[nodiscard]] std::vector<standing> swaps() const;
-    static void put_swap(observe::json& out, const standing& s, bool has_previous);
+    static void put_swap(observe::json& out, const standing& s, bool may_go_back);  ///< to what was in force before, which was not taken back itself
 
     // What is to be done (admin_desk.cpp).
     void health(bool ready, const thread_ptr& thread, const reply& then);

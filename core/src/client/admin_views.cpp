@@ -144,7 +144,7 @@ std::vector<admin_desk::standing> admin_desk::swaps() const
     return out;
 }
 
-void admin_desk::put_swap(json& out, const standing& of, bool has_previous)
+void admin_desk::put_swap(json& out, const standing& of, bool may_go_back)
 {
     const swap_status& s = of.status;
     out.object()
@@ -177,7 +177,7 @@ void admin_desk::put_swap(json& out, const standing& of, bool has_previous)
     case swap_state::admitting: out.value("rollback"); break;
     case swap_state::probation:
     case swap_state::in_force:
-        if (has_previous)
+        if (may_go_back)
             out.value("rollback");
         break;
     case swap_state::replaced:
@@ -195,10 +195,10 @@ std::string admin_desk::swap(std::uint64_t id) const
 {
     json out;
     const std::vector<standing> all = swaps();
-    const bool has_previous = std::any_of(all.begin(), all.end(), [](const standing& s) { return s.is_previous; });
+    const bool may_go_back = std::any_of(all.begin(), all.end(), [](const standing& s) { return s.is_previous && s.status.state != swap_state::rolled_back; });
     for (const standing& s : all) {
         if (s.status.id == id)
-            put_swap(out, s, has_previous);
+            put_swap(out, s, may_go_back);
     }
     return out.take();
 }
@@ -260,7 +260,7 @@ std::string admin_desk::policies() const
     }
     out.member("keys_on_old_map", in_force == nullptr ? 0 : in_force->status.keys_on_old_map).member("verbs", core_.options_.admin.verbs).key("swaps").array();
     for (const standing& s : all)
-        put_swap(out, s, previous != nullptr);
+        put_swap(out, s, previous != nullptr && previous->status.state != swap_state::rolled_back);
     return out.end_array().end_object().take();
 }
 

@@ -178,6 +178,9 @@ TEST(AdminDesk, ChangesTheLivePolicyAndTakesItBack)
     const http_answer again = post(s.at(), "/policies/rollback?reason=no");
     EXPECT_EQ(again.status, 409);
     EXPECT_EQ(again.json().at("error").as_string(), "swap 1 was taken back already; to put it in force again, promote it by its number");
+    EXPECT_EQ(post(s.at(), "/policies/0/rollback").status, 409);
+    EXPECT_EQ(js::serialize(get(s.at(), "/policies").json().at("swaps").at(0).at("can")), "[]");
+    EXPECT_EQ(js::serialize(get(s.at(), "/policies").json().at("swaps").at(1).at("can")), R"(["promote"])");
     EXPECT_EQ(why(), "rotation");
     EXPECT_EQ(post(s.at(), "/policies/1/promote").json().at("state").as_string(), "in_force");
     EXPECT_EQ(why(), "key");
