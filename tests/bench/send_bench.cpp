@@ -153,7 +153,10 @@ private:
     void start(long i)
     {
         const auto done = [this, oneway = oneway_](shunt::error_code ec, const shunt::receipt& r) {
-            over(oneway ? r.outcome == shunt::outcome::unknown : !ec);
+            const bool well = oneway ? r.outcome == shunt::outcome::unknown : !ec;
+            if (!well && bad.load(std::memory_order_relaxed) == 0)
+                std::fprintf(stderr, "%s: %s\n", ec.message().c_str(), r.reason.c_str());
+            over(well);
             room_.release();
         };
         if (on_callback_thread_) {

@@ -407,10 +407,8 @@ struct rooms {
     auto handler(int i)
     {
         return [this, i](const error_code& ec, room got) {
-            {
-                const std::lock_guard l(lock);
-                all.push_back({i, ec, std::move(got)});
-            }
+            const std::lock_guard l(lock);  // until who waits was told: it may end this at once
+            all.push_back({i, ec, std::move(got)});
             more.notify_all();
         };
     }

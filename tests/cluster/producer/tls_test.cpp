@@ -85,6 +85,7 @@ TEST_F(Tls, TakesASessionUpAgain)
     to.queue = {"broker-a", 0};
     ASSERT_EQ(p.deliver(message("T", "x"), to).outcome, outcome::stored);
     ASSERT_FALSE(cluster.command("broker-a refuse"));
+    ASSERT_TRUE(eventually([&] { return p.counters().connections_lost > 0; }));
     EXPECT_EQ(p.deliver(message("T", "x"), to).outcome, outcome::not_sent);
     ASSERT_FALSE(cluster.command("broker-a ok"));
     ASSERT_EQ(p.deliver(message("T", "x"), to).outcome, outcome::stored);
