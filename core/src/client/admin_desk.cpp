@@ -284,25 +284,21 @@ void admin_desk::verb(std::string_view name, std::uint64_t id, bool has_id, cons
         share = *given;
     }
     if (what != verbs::barrier) {
-        std::optional<std::uint64_t> candidate, in_force, taken_back;
-        for (const standing& s : swaps()) {
-            const swap_state st = s.status.state;
-            if (st == swap_state::created || st == swap_state::shadow || st == swap_state::canary)
-                candidate = s.status.id;
-            if (st == swap_state::in_force || st == swap_state::probation)
-                in_force = s.status.id;
-            if (s.is_previous && st == swap_state::rolled_back)
-                taken_back = s.status.id;
-        }
-        if (!has_id && !candidate && what != verbs::rollback)
+        const std::vector<standing> all = swaps();
+        const roles now(all);
+        // What is taken back: the one that is named, else a candidate, else what is in force.
+        const bool of_in_force = has_id ? now.in_force != nullptr && id == now.in_force->status.id : now.candidate == nullptr;
+        if (!has_id && now.candidate == nullptr && what != verbs::rollback)
             return then(complaint(409, "there is no candidate; stage one, or say which swap is meant"));
         // By itself, perhaps, a moment ago: who asks for it then does not want it back.
-        if (what == verbs::rollback && taken_back && (has_id ? id == in_force : !candidate))
-            return then(complaint(409, "swap " + std::to_string(*taken_back) + " was taken back already; to put it in force again, promote it by its number"));
-        if (!has_id) {
-            if (!candidate)
-                what = verbs::rollback_last;
-            id = candidate ? *candidate : in_force.value_or(0);
+        if (what == verbs::rollback && of_in_force && now.taken_back())
+            return then(complaint(409, "swap " + std::to_string(now.previous->status.id) +
+                                           " was taken back already; to put it in force again, promote it by its number"));
+        if (!has_id && now.candidate != nullptr) {
+            id = now.candidate->status.id;
+        } else if (!has_id) {
+            what = verbs::rollback_last;
+            id = now.in_force != nullptr ? now.in_force->status.id : 0;
         }
     }
     std::string reason(request.get("reason"));

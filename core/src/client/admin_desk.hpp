@@ -59,7 +59,15 @@ private:
         bool is_previous = false;  ///< what a rollback brings back
     };
     [[nodiscard]] std::vector<standing> swaps() const;
-    static void put_swap(observe::json& out, const standing& s, bool may_go_back);  ///< to what was in force before, which was not taken back itself
+    /// Which of them is what; null: none is. Of the last ones, where one follows another at this moment.
+    struct roles {
+        explicit roles(const std::vector<standing>& all);
+        const standing *in_force = nullptr, *previous = nullptr, *candidate = nullptr;
+        /// What was in force before was taken back itself: no rollback brings that back.
+        [[nodiscard]] bool taken_back() const noexcept { return previous != nullptr && previous->status.state == swap_state::rolled_back; }
+        [[nodiscard]] bool may_go_back() const noexcept { return previous != nullptr && !taken_back(); }
+    };
+    static void put_swap(observe::json& out, const standing& s, bool may_go_back);
 
     // What is to be done (admin_desk.cpp).
     void health(bool ready, const thread_ptr& thread, const reply& then);

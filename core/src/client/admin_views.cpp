@@ -144,6 +144,19 @@ std::vector<admin_desk::standing> admin_desk::swaps() const
     return out;
 }
 
+admin_desk::roles::roles(const std::vector<standing>& all)
+{
+    for (const standing& s : all) {
+        const swap_state st = s.status.state;
+        if (st == swap_state::in_force || st == swap_state::probation)
+            in_force = &s;
+        if (st == swap_state::created || st == swap_state::shadow || st == swap_state::canary)
+            candidate = &s;
+        if (s.is_previous)
+            previous = &s;
+    }
+}
+
 void admin_desk::put_swap(json& out, const standing& of, bool may_go_back)
 {
     const swap_status& s = of.status;
@@ -195,10 +208,10 @@ std::string admin_desk::swap(std::uint64_t id) const
 {
     json out;
     const std::vector<standing> all = swaps();
-    const bool may_go_back = std::any_of(all.begin(), all.end(), [](const standing& s) { return s.is_previous && s.status.state != swap_state::rolled_back; });
+    const roles now(all);
     for (const standing& s : all) {
         if (s.status.id == id)
-            put_swap(out, s, may_go_back);
+            put_swap(out, s, now.may_go_back());
     }
     return out.take();
 }
@@ -206,16 +219,7 @@ std::string admin_desk::swap(std::uint64_t id) const
 std::string admin_desk::policies() const
 {
     const std::vector<standing> all = swaps();
-    const standing *in_force = nullptr, *previous = nullptr, *candidate = nullptr;
-    for (const standing& s : all) {
-        const swap_state st = s.status.state;
-        if (st == swap_state::in_force || st == swap_state::probation)
-            in_force = &s;
-        if (st == swap_state::created || st == swap_state::shadow || st == swap_state::canary)
-            candidate = &s;
-        if (s.is_previous)
-            previous = &s;
-    }
+    const roles now(all);
     json out;
     const auto id = [&](std::string_view name, const standing* s) {
         out.key(name);
@@ -225,9 +229,9 @@ std::string admin_desk::policies() const
             out.value(s->status.id);
     };
     out.object().member("generation", core_.generation());
-    id("in_force", in_force);
-    id("previous", previous);
-    id("candidate", candidate);
+    id("in_force", now.in_force);
+    id("previous", now.previous);
+    id("candidate", now.candidate);
     out.key("policies").array();
     {
         std::map<std::string, std::uint64_t, std::less<>> decisions;
@@ -258,9 +262,9 @@ std::string admin_desk::policies() const
             out.object().member("topic", b.topic).member("policy", b.policy).end_object();
         out.end_array();
     }
-    out.member("keys_on_old_map", in_force == nullptr ? 0 : in_force->status.keys_on_old_map).member("verbs", core_.options_.admin.verbs).key("swaps").array();
+    out.member("keys_on_old_map", now.in_force == nullptr ? 0 : now.in_force->status.keys_on_old_map).member("verbs", core_.options_.admin.verbs).key("swaps").array();
     for (const standing& s : all)
-        put_swap(out, s, previous != nullptr && previous->status.state != swap_state::rolled_back);
+        put_swap(out, s, now.may_go_back());
     return out.end_array().end_object().take();
 }
 
