@@ -12,9 +12,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -55,13 +53,9 @@ std::string user()
 std::string whole_file(const std::string& path)
 {
     constexpr std::size_t most = 1024 * 1024;
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
-    if (file == nullptr)
-        throw std::runtime_error(fmt::format("{} cannot be read: {}", config::in_marks(path), std::generic_category().message(errno)));
-    std::string out(most + 1, '\0');
-    out.resize(std::fread(out.data(), 1, out.size(), file.get()));
-    if (std::ferror(file.get()) != 0)
-        throw std::runtime_error(fmt::format("{} cannot be read: {}", config::in_marks(path), std::generic_category().message(errno)));
+    std::string out;
+    if (const int error = config::read_whole(path, most, out); error != 0)
+        throw std::runtime_error(fmt::format("{} cannot be read: {}", config::in_marks(path), std::generic_category().message(error)));
     if (out.size() > most)
         throw std::runtime_error(fmt::format("{} has more than {} bytes; a configuration has at most so many", config::in_marks(path), most));
     if (out.empty())

@@ -5,6 +5,7 @@
 #include "comparison.hpp"
 #include "console.hpp"
 
+#include <config/load.hpp>
 #include <config/problem.hpp>
 #include <config/toml_text.hpp>
 #include <plugin/registry.hpp>
@@ -23,7 +24,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -151,15 +151,9 @@ std::optional<std::string> read_text(const std::string& file)
         return no("cannot be read: " + words_of(failed.value()));
     if (!std::filesystem::is_regular_file(there))
         return no(std::filesystem::is_directory(there) ? "is a folder" : "is no file");
-    errno = 0;
-    std::ifstream in(file, std::ios::binary);
-    if (!in.is_open())
-        return no("cannot be read: " + words_of(errno));
-    std::string text(most + 1, '\0');
-    in.read(text.data(), static_cast<std::streamsize>(text.size()));
-    if (in.bad())
-        return no("cannot be read: " + words_of(errno));
-    text.resize(static_cast<std::size_t>(in.gcount()));
+    std::string text;
+    if (const int error = config::read_whole(file, most, text); error != 0)
+        return no("cannot be read: " + words_of(error));
     if (text.size() > most)
         return no("has more than 64 MiB");
     return text;

@@ -65,12 +65,17 @@ int write_whole(const std::string& path, std::string_view text)
     return error;
 }
 
-/// 0, or errno. Whoever reads `path` sees the file that was there, or the whole new one. A link stays, and leads to it.
-int replace_file(const std::string& link, std::string_view text)
+/// Where a link leads, so that it stays one.
+std::string target_of(const std::string& path)
 {
     std::error_code failed;
-    const std::filesystem::path target = std::filesystem::weakly_canonical(link, failed);
-    const std::string path = failed ? link : target.string();
+    const std::filesystem::path target = std::filesystem::weakly_canonical(path, failed);
+    return failed ? path : target.string();
+}
+
+/// 0, or errno. Whoever reads `path` sees the file that was there, or the whole new one.
+int replace_file(const std::string& path, std::string_view text)
+{
     const std::string draft = draft_of(path);
     int error = write_whole(draft, text);
     if (error == 0 && std::rename(draft.c_str(), path.c_str()) != 0)
@@ -87,7 +92,7 @@ std::optional<std::string> recorder::obstacle(const std::string& path)
     const auto wrong = [&](const std::string& why) {
         return "record is " + config::in_marks(path) + "; it must be a file that can be written: " + why;
     };
-    const std::string file = file_for(path, "T");
+    const std::string file = target_of(file_for(path, "T"));
     std::error_code ignored;
     const std::filesystem::file_status there = std::filesystem::status(file, ignored);
     if (std::filesystem::is_directory(there))
@@ -129,7 +134,7 @@ std::string recorder::write()
         if (text.empty())
             continue;
         const std::string file = file_for(path_, topic);
-        if (const int error = replace_file(file, text); error != 0)
+        if (const int error = replace_file(target_of(file), text); error != 0)
             wrong += (wrong.empty() ? "" : "\n") + std::string("the run cannot be written to ") + config::in_marks(file) + ": " + words_of(error);
         else
             ++written;

@@ -541,22 +541,27 @@ std::string system_words(int error)
     return std::error_code(error, std::generic_category()).message();
 }
 
-// At most one byte more than a configuration may have.
-bool read_whole(const std::string& path, std::string& out, int& error)
-{
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
-    if (file == nullptr) {
-        error = errno;
-        return false;
-    }
-    out.resize(max_file_bytes + 1);
-    errno = 0;
-    out.resize(std::fread(out.data(), 1, out.size(), file.get()));
-    error = errno;
-    return std::ferror(file.get()) == 0;
-}
-
 }  // namespace
+
+int read_whole(const std::string& path, std::size_t most, std::string& out)
+{
+    constexpr std::size_t step = 64 * 1024;
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), std::fclose);
+    if (file == nullptr)
+        return errno;
+    out.clear();
+    std::size_t wanted = 0, got = 0;
+    do {
+        wanted = std::min(step, most + 1 - out.size());
+        out.resize(out.size() + wanted);
+        errno = 0;
+        got = std::fread(out.data() + (out.size() - wanted), 1, wanted, file.get());
+        if (std::ferror(file.get()) != 0)
+            return errno;
+        out.resize(out.size() - (wanted - got));
+    } while (got == wanted && out.size() <= most);
+    return 0;
+}
 
 loaded load_text(std::string_view text, const std::string& file, std::vector<problem>& problems)
 {
@@ -572,8 +577,7 @@ std::optional<std::string> read_text_file(const std::string& path, std::vector<p
         return std::nullopt;
     }
     std::string text;
-    int error = 0;
-    if (!read_whole(path, text, error)) {
+    if (const int error = read_whole(path, max_file_bytes, text); error != 0) {
         add_problem(problems, where, "", error == EISDIR ? "a folder" : fmt::format("cannot be read: {}", system_words(error)),
                     "a file that can be read");
         return std::nullopt;

@@ -31,6 +31,9 @@ struct loaded {
 /// The same for a file; its folder is taken as an absolute path, so that a later change of directory means nothing.
 [[nodiscard]] loaded load_file(const std::string& path, std::vector<problem>& problems);
 
+/// All of a file, but at most `most` + 1 bytes: who gets more than `most` knows that it is larger. 0, or errno.
+[[nodiscard]] int read_whole(const std::string& path, std::size_t most, std::string& out);
+
 /// The text of a file of at most max_file_bytes. Nothing: a problem about the file was appended.
 [[nodiscard]] std::optional<std::string> read_text_file(const std::string& path, std::vector<problem>& problems);
 
