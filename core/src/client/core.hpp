@@ -197,6 +197,7 @@ private:
     void drive(operation& op, thread_slot& slot, bool io);
     static void take_key(operation& op, const policy_options& p);
     void hand_over(operation& op, want w, bool io);
+    void wake_io_side();
     /// Under an epoch mark. Null: the topic (with the policy that the send names) is not known yet.
     [[nodiscard]] thread_slot::cached* find_assignment(const policy_table& table, operation& op, thread_slot& slot);
     enum class choice : std::uint8_t { picked, in_its_lane, no_queue, bad_queue, selector_threw, no_route, elsewhere, taken_over };

@@ -89,7 +89,7 @@ void operation::unpinned() noexcept
 
 void core::run_inbox()
 {
-    wake_posted_.store(false, std::memory_order_seq_cst);  // what comes from here on is taken below, or posts anew
+    wake_posted_.exchange(false, std::memory_order_seq_cst);  // what came before is seen below; what comes from here on posts anew
     links_->refresh();
     on_turn();
     links_->flush_all();

@@ -141,12 +141,8 @@ void core::admit_waiting()
 /// Room became free away from the I/O side.
 void core::wake_those_who_wait()
 {
-    if (!room_.anybody_waits())
-        return;
-    boost::asio::post(executor_, [weak = weak_from_this()] {
-        if (const auto self = weak.lock())
-            self->run_inbox();
-    });
+    if (room_.anybody_waits())
+        wake_io_side();
 }
 
 // ---- room ahead of a send ----

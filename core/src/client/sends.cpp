@@ -339,17 +339,24 @@ void core::hand_over(operation& op, want w, bool io)
     do {
         op.next = head;
     } while (!inbox_.compare_exchange_weak(head, &op, std::memory_order_seq_cst, std::memory_order_relaxed));
-    if (head == nullptr && !wake_posted_.exchange(true, std::memory_order_seq_cst)) {
-        // Not the owner of the core: what waits in an executor that nobody runs any more would own itself.
-        const auto look = [weak = weak_from_this()] {
-            if (const auto self = weak.lock())
-                self->run_inbox();
-        };
-        if (own_loop_ != nullptr)
-            own_loop_->post(look);
-        else
-            boost::asio::post(executor_, look);
-    }
+    if (head == nullptr)
+        wake_io_side();
+}
+
+/// It will look for what there is to do. However many ask for it, one post is under way.
+void core::wake_io_side()
+{
+    if (wake_posted_.exchange(true, std::memory_order_seq_cst))
+        return;
+    // Not the owner of the core: what waits in an executor that nobody runs any more would own itself.
+    const auto look = [weak = weak_from_this()] {
+        if (const auto self = weak.lock())
+            self->run_inbox();
+    };
+    if (own_loop_ != nullptr)
+        own_loop_->post(look);
+    else
+        boost::asio::post(executor_, look);
 }
 
 thread_slot::cached* core::find_assignment(const policy_table& table, operation& op, thread_slot& slot)
